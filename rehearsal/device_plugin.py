@@ -1,10 +1,12 @@
 """What NVIDIA's device plugin makes of a node's GPUs: instances of MIG, or shares of each GPU.
 
 It reads what the program told the GPU Operator, from the recorded release. Names as in
-k8s-device-plugin v0.20.0 (internal/rm/rm.go, internal/lm/resource.go), which the chart brings;
-labels that only the driver knows, such as the memory of an instance in MiB, are left out.
+k8s-device-plugin v0.20.0 (internal/rm/rm.go), which the chart brings. Labels are those of its GPU
+Feature Discovery (internal/lm: resource.go, mig-strategy.go, nvml.go) that follow from catalogue
+and configuration; NOT_LABELLED names the others.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +20,12 @@ from rehearsal.providers import cloud
 from settings.names import EFA_RESOURCE, GPU, RDMA_RESOURCE, RELEASE
 
 MIG = "nvidia.com/mig-"
+NOT_LABELLED = (
+    "labels of GPU Feature Discovery that the driver or the BIOS alone knows (gpu.memory, "
+    "gpu.family, gpu.compute, gpu.machine, gpu.mode, cuda, mig.capable of whole GPUs, sizes of MIG "
+    "instances): a pod that selects one waits here"
+)
+_STRATEGIES = {"timeSlicing": "time-slicing", "mps": "mps"}
 _LAYOUT, _CONFIG = "nvidia.com/mig.config", "nvidia.com/device-plugin.config"
 
 
@@ -39,6 +47,20 @@ class OfferedDevices:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shares:
+    """How many pods share a GPU, and how: `none`, `time-slicing` or `mps`."""
+
+    replicas: int = 1
+    strategy: str = "none"
+    at_most_one: bool = False
+
+    @property
+    def are_several(self) -> bool:
+        """Whether a GPU is more than one pod's."""
+        return self.replicas > 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class DevicePlugin:
     """The values of the GPU Operator's chart; empty where it is not installed."""
 
@@ -53,16 +75,16 @@ class DevicePlugin:
         return cls(values=values if isinstance(values, dict) else {})
 
     def advertise(self, booted: BootedNode, hardware: Hardware) -> BootedNode:
-        """Return the node with what a pod can ask for in place of whole GPUs."""
+        """Return the node with what a pod can ask for of its GPUs, and select them by."""
         offered = self.offered(booted.labels, hardware)
         amounts = {each.resource: len(each.devices) for each in offered}
-        if GPU not in booted.capacity or booted.capacity[GPU] == str(amounts.get(GPU)):
+        if GPU not in booted.capacity:
             return booted
         return replace(
             booted,
             capacity=_with(booted.capacity, amounts),
             allocatable=_with(booted.allocatable, amounts),
-            labels={**booted.labels, **({} if GPU in amounts else _labels(amounts, hardware))},
+            labels={**booted.labels, **self._labels(booted.labels, hardware)},
         )
 
     def offered(self, labels: Mapping[str, str], hardware: Hardware) -> tuple[OfferedDevices, ...]:
@@ -77,14 +99,39 @@ class DevicePlugin:
                 OfferedDevices(resource=name, devices=_instances_of(hardware, name, count))
                 for name, count in instances.items()
             )
-        replicas, at_most_one = self._replicas(labels.get(_CONFIG, ""))
+        shares = self._shares(labels.get(_CONFIG, ""))
         devices = tuple(
-            Device(id=name if replicas == 1 else f"{name}::{number}", numa_node=gpu.numa_node)
+            Device(id=f"{name}::{number}" if shares.are_several else name, numa_node=gpu.numa_node)
             for gpu in hardware.gpus
             for name in (f"GPU-{gpu.index}",)
-            for number in range(replicas)
+            for number in range(shares.replicas)
         )
-        return (OfferedDevices(resource=GPU, devices=devices, at_most_one=at_most_one),)
+        return (OfferedDevices(resource=GPU, devices=devices, at_most_one=shares.at_most_one),)
+
+    def _labels(self, labels: Mapping[str, str], hardware: Hardware) -> dict[str, str]:
+        """Return what GPU Feature Discovery writes on a node with these labels.
+
+        GPUs in instances are counted as GPUs, too, with no replica of any. `gpu.present` is the
+        operator's own (controllers/state_manager.go).
+        """
+        if not self.values or not hardware.gpus:
+            return {}
+        model = _sanitised(hardware.gpus[0].model)
+        instances = self._instances(labels.get(_LAYOUT, ""))
+        shares = self._shares(labels.get(_CONFIG, ""))
+        if instances:
+            shares = Shares(replicas=0)
+        product = f"{model}-SHARED" if shares.are_several else model
+        found = _of_resource(GPU, product, len(hardware.gpus), shares)
+        for name, count in instances.items():
+            of_all = count * len(hardware.gpus)
+            found |= _of_resource(name, f"{model}-MIG-{name.removeprefix(MIG)}", of_all, Shares())
+        if instances:
+            found["nvidia.com/mig.capable"] = "true"
+        if strategy := self.values.get("mig", {}).get("strategy"):
+            found["nvidia.com/mig.strategy"] = strategy
+        capable = str(shares.strategy == "mps").lower()
+        return {**found, "nvidia.com/mps.capable": capable, "nvidia.com/gpu.present": "true"}
 
     def _instances(self, layout: str) -> dict[str, int]:
         """Return the instances of each GPU by resource, of the layout that a node's label names."""
@@ -95,18 +142,22 @@ class DevicePlugin:
             for profile, count in entry.get("mig-devices", {}).items()
         }
 
-    def _replicas(self, config: str) -> tuple[int, bool]:
+    def _shares(self, config: str) -> Shares:
         """Return the shares of each GPU in the configuration that a node's label names.
 
-        And whether a container may have only one: with MPS unless told otherwise
-        (api/config/v1/config.go).
+        A container may have only one with MPS, unless told otherwise (api/config/v1/config.go).
         """
         sharing = self._config("devicePlugin", config).get("sharing", {})
         for way, told in sharing.items():
             for each in told["resources"]:
                 alone = told.get("failRequestsGreaterThanOne", way == "mps")
-                return each["replicas"], alone and each["replicas"] > 1
-        return 1, False
+                several = each["replicas"] > 1
+                return Shares(
+                    replicas=each["replicas"],
+                    strategy=_STRATEGIES[way] if several else "none",
+                    at_most_one=alone and several,
+                )
+        return Shares()
 
     def _config(self, part: str, file: str) -> dict[str, Any]:
         """Return a file of the ConfigMap that a part of the operator reads."""
@@ -116,7 +167,7 @@ class DevicePlugin:
 
 def of_plugins(named: Mapping[str, str]) -> dict[str, str]:
     """Return those of a node's resources or labels that come from device plugins."""
-    of_gpus = (GPU, "nvidia.com/mig")
+    of_gpus = (GPU, "nvidia.com/mig", "nvidia.com/mps.capable")
     others = (RDMA_RESOURCE, EFA_RESOURCE)
     return {
         name: text for name, text in named.items() if name.startswith(of_gpus) or name in others
@@ -137,12 +188,16 @@ def _with(resources: Mapping[str, str], amounts: Mapping[str, int]) -> dict[str,
     return {**rest, **{name: str(amount) for name, amount in amounts.items()}}
 
 
-def _labels(amounts: Mapping[str, int], hardware: Hardware) -> dict[str, str]:
-    model = hardware.gpus[0].model.replace(" ", "-")
-    found = {"nvidia.com/mig.capable": "true", "nvidia.com/mig.strategy": "mixed"}
-    for name, amount in amounts.items():
-        found[f"{name}.product"] = f"{model}-MIG-{name.removeprefix(MIG)}"
-        found[f"{name}.count"] = str(amount)
-        found[f"{name}.replicas"] = "1"
-        found[f"{name}.sharing-strategy"] = "none"
-    return found
+def _of_resource(name: str, product: str, count: int, shares: Shares) -> dict[str, str]:
+    """Return the labels of a resource; `count` is without its shares."""
+    return {
+        f"{name}.product": product,
+        f"{name}.count": str(count),
+        f"{name}.replicas": str(shares.replicas),
+        f"{name}.sharing-strategy": shares.strategy,
+    }
+
+
+def _sanitised(model: str) -> str:
+    """Return the name of a GPU as a label has it."""
+    return "-".join(re.sub(r"[^A-Za-z0-9\-_. ]", "", model).split())

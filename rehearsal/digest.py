@@ -366,7 +366,7 @@ def not_rehearsed(report: Report) -> str:
     """Return in a sentence what was recorded alone; empty where all was rehearsed."""
     charts = report.charts_not_rehearsed
     parts = [f"{count(len(charts), 'chart')} recorded, not installed"] if charts else []
-    return "; ".join([*parts, *report.recorded_only])
+    return "; ".join([*parts, *(f"{name} not run" for name in report.controllers_not_run)])
 
 
 def versions(report: Report) -> Sequence[str]:

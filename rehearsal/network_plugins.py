@@ -1,9 +1,7 @@
 """What the device plugins for RDMA and EFA make of a node's network cards.
 
-- k8s-rdma-shared-dev-plugin v1.5.3 (pkg/resources/server.go) offers `rdmaHcaMax` devices, however
-  many cards there are, and states no NUMA node of any.
-- AWS documents that its plugin aligns EFA with GPUs on EKS's own images alone (EKS user guide,
-  "Manage EFA devices"), which Flatcar is not: its devices state no NUMA node either.
+k8s-rdma-shared-dev-plugin v1.5.3 (pkg/resources/server.go) offers `rdmaHcaMax` devices, however
+many cards there are. Neither plugin states a NUMA node here: docs/decisions/0018 has the sources.
 """
 
 from collections.abc import Mapping, Sequence

@@ -11,6 +11,7 @@ from policies.verdicts import Verdict, as_json
 from rehearsal.changes import Changes
 from rehearsal.charts.results import Charts
 from rehearsal.controller_report import ControllerReport
+from rehearsal.device_plugin import NOT_LABELLED
 from rehearsal.ending import Ending
 from rehearsal.faults.result import Faults
 from rehearsal.kills import Kills
@@ -19,6 +20,7 @@ from rehearsal.machines import Refusal
 from rehearsal.moves.result import Moves
 from rehearsal.progress import Phase
 from rehearsal.smoke.results import Smoke
+from settings.names import GPU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +140,7 @@ class Report:
     lakefs: LakefsHeld | None = None  # after the update
     charts: Charts = field(default_factory=Charts)
     charts_not_rehearsed: tuple[Chart, ...] = ()
-    recorded_only: tuple[str, ...] = ()  # what else was not rehearsed, a sentence each
+    controllers_not_run: tuple[str, ...] = ()  # programs of ours that no twin runs
     taken_as_given: tuple[str, ...] = ()
     unverified: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # machine -> fields
     version_differences: tuple[VersionDifference, ...] = ()
@@ -196,4 +198,8 @@ def not_rehearsed(report: Report) -> Iterator[str]:
         how = "only its CRDs are installed" if chart.kinds_installed else "recorded, not installed"
         why = f" ({chart.reason})" if chart.reason else ""
         yield f"chart {chart.name} {chart.version}: {how}{why}"
-    yield from report.recorded_only
+    yield from (f"controller {name}: made, not run" for name in report.controllers_not_run)
+    left_out = report.smoke.left_out if report.smoke else {}
+    yield from (f"smoke job {kind}: {why}" for kind, why in left_out.items())
+    if any(f"{GPU}.product" in node.labels for node in report.nodes):
+        yield NOT_LABELLED

@@ -16,7 +16,7 @@ from rehearsal.charts.wanted import Found, Unreachable, Wanted
 from rehearsal.controller_report import IAM_NOT_PROVEN, KARPENTER, ControllerReport
 from rehearsal.engine import VERBS, findings_path
 from rehearsal.karpenter.account import assumed_offers
-from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
+from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S, TERMINATE_S
 from rehearsal.lakefs_held import LakefsHeld
 from rehearsal.machines import Fleet, Refusal
 from rehearsal.nodes import ClusterNode
@@ -41,11 +41,15 @@ GIVEN = (
     "Metal3's CRDs are in the cluster; a real cluster has them from Metal3 itself.",
     "A cloud controller sets provider id, instance type and region of each node.",
     "NVIDIA's device plugin offers the GPUs that the catalogue lists.",
+    "An owned or a Hetzner machine boots at once; a real one takes minutes.",
 )
 FAKE_LAKEFS = "lakeFS is a fake that follows its public API; it stores nothing in its bucket."
 
-BOOT_TIME = (
-    f"A rented machine boots in {BOOT_S:.0f} s here; {REAL_BOOT_S:.0f} s are taken for a real one."
+RENTING = (
+    f"A rented machine boots in {BOOT_S:.0f} s here; {REAL_BOOT_S:.0f} s are taken for a real one.",
+    f"An instance is gone {TERMINATE_S:.0f} s after Karpenter has ended it; EC2 takes longer.",
+    "Every type is to be had in every zone, and spot costs the same in each; AWS has both by zone.",
+    "Karpenter hears prices before places; else it may rent nothing in its first five minutes.",
 )
 
 
@@ -158,8 +162,13 @@ def with_fleet(report: Report, settings: Settings, fleet: Fleet) -> Report:
     ).failed(*map(_stays_out, fleet.refusals))
 
 
-def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Report:
-    """Adds the controllers that ran; one that was refused something is a warning."""
+def with_controllers(
+    report: Report, ran: tuple[ControllerReport, ...], not_run: tuple[str, ...] = ()
+) -> Report:
+    """Adds the controllers that ran, and those of ours that did not.
+
+    One that was refused something is a warning.
+    """
     refused = [warning for each in ran for warning in each.warnings]
     systems = {each.system for each in ran}
     others = [
@@ -168,11 +177,12 @@ def with_controllers(report: Report, ran: tuple[ControllerReport, ...]) -> Repor
     return replace(
         report,
         controllers=ran,
+        controllers_not_run=not_run,
         warnings=(*report.warnings, *refused),
         charts_not_rehearsed=tuple(others),
         taken_as_given=(
             *report.taken_as_given,
-            *((BOOT_TIME, IAM_NOT_PROVEN) if KARPENTER in systems else ()),
+            *((*RENTING, IAM_NOT_PROVEN) if KARPENTER in systems else ()),
         ),
     )
 

@@ -26,7 +26,7 @@ from rehearsal.charts import lock
 from rehearsal.charts.rehearse import Equipment, find_all, rehearse, with_lock
 from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
-from rehearsal.controllers.ours import start_ours
+from rehearsal.controllers.ours import not_run, start_ours
 from rehearsal.digest import count
 from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, EngineKilledError, forget_findings
@@ -200,7 +200,7 @@ class Rehearsal:
             self._render(api, tools)
         self._put_faults_in(twin)
         used = self._used(api, outcome)
-        self.report = report_builder.with_controllers(self.report, used)
+        self.report = report_builder.with_controllers(self.report, used, not_run(api))
         if again:
             before = Running.read(self.workspace.kept_mark)
             changes = since(before, self._running(), outcome.changes)
@@ -212,7 +212,7 @@ class Rehearsal:
         """Waits for the smoke set; a kind that does not do what it must fails the rehearsal."""
         with self.progress.phase("smoke") as now:
             jobs.wait(now.say)
-            found = jobs.result(self.environment.settings)
+            found = jobs.result()
             now.say(in_short(found) or "no machine for any of them")
             if found.problems:
                 now.fail(now.detail)

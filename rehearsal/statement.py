@@ -44,6 +44,10 @@ def statement(report: Report, source: Source, versions: Mapping[str, str]) -> di
             "passed": report.passed,
             "ended": report.ended,
             "problems": list(report.problems),
+            "jobs": [
+                {"kind": run.kind, "name": run.name, "outcome": run.outcome, "good": run.as_it_must}
+                for run in (report.smoke.runs if report.smoke else ())
+            ],
             "rules": {verdict.rule: verdict.state for verdict in report.verdicts},
             "phases": [{"name": each.name, "seconds": each.seconds} for each in report.phases],
             "versions": dict(sorted(versions.items())),

@@ -24,7 +24,7 @@ from pulumi_kubernetes.core.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from settings.names import PREFIX
+from settings.names import PROGRAM_LABEL
 
 FOLDER = "/program"
 """Where a container finds the program, and the texts beside it."""
@@ -53,7 +53,7 @@ class Program:
     @property
     def labels(self) -> dict[str, str]:
         """What its pods are found by."""
-        return {f"{PREFIX}/program": self.name}
+        return {PROGRAM_LABEL: self.name}
 
 
 def config_map(

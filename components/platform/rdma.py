@@ -27,7 +27,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from settings.names import (
     POD_SECURITY,
     POOL_LABEL,
-    PREFIX,
+    PROGRAM_LABEL,
     RDMA_LABEL,
     RDMA_NAME,
     RDMA_NAMESPACE,
@@ -95,7 +95,7 @@ class RdmaDevices(pulumi.ComponentResource):
             opts=child,
         )
         for pool, rails in args.rails.items():
-            labelled = {f"{PREFIX}/program": NAME, POOL_LABEL: pool}
+            labelled = {PROGRAM_LABEL: NAME, POOL_LABEL: pool}
             DaemonSet(
                 f"{name}-{pool}",
                 metadata=ObjectMetaArgs(

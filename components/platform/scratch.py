@@ -39,7 +39,7 @@ from components.platform.rights import grant
 from settings.names import (
     POD_SECURITY,
     POOL_LABEL,
-    PREFIX,
+    PROGRAM_LABEL,
     SCRATCH_CLASS,
     SCRATCH_NAMESPACE,
     SCRATCH_PATH,
@@ -95,7 +95,7 @@ class Scratch(pulumi.ComponentResource):
         everywhere = ObjectMetaArgs(name=NAME)
         grant(f"{name}-volumes", everywhere, IN_CLUSTER, account, child)
         grant(f"{name}-pods", here, IN_NAMESPACE, account, child)
-        labelled = {f"{PREFIX}/program": NAME}
+        labelled = {PROGRAM_LABEL: NAME}
         pools: TopologySelectorTermArgsDict = {
             "match_label_expressions": [{"key": POOL_LABEL, "values": list(args.pools)}]
         }

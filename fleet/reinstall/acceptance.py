@@ -20,8 +20,8 @@ from kube.client import FIELD_MANAGER
 from kube.kinds import DaemonSet, Job, Pod
 from kube.nodes import NOT_FOUND
 from kube.waiting import Say, duration, wait
-from settings.names import ACCEPTANCE_NAMESPACE
-from workloads.acceptance.manifests import JOBS, PROBE_LABEL, manifests, probe_name
+from settings.names import ACCEPTANCE_NAMESPACE, PROGRAM_LABEL
+from workloads.acceptance.manifests import JOBS, manifests, probe_name
 from workloads.acceptance.verdict import NUMA_LOG, judge
 
 MEASURE_S, CLEAR_S = 4_200, 600
@@ -83,7 +83,7 @@ class Acceptance:
         """Yield the name of each log and the labels of the pod that wrote it."""
         for name in JOBS:
             yield name, {"batch.kubernetes.io/job-name": f"{name}-{self.node}"}
-        yield NUMA_LOG, {PROBE_LABEL: probe_name(self.node)}
+        yield NUMA_LOG, {PROGRAM_LABEL: probe_name(self.node)}
 
     def _still_there(self) -> str | None:
         for kind, name in self._objects():
@@ -103,7 +103,7 @@ class Acceptance:
             ended = {each.type for each in conditions if each.status == "True"}
             if not ended & {"Complete", "Failed"}:
                 return f"measurement {name} has not ended"
-        if not self._is_simulated() and not self._log({PROBE_LABEL: probe_name(self.node)}):
+        if not self._is_simulated() and not self._log({PROGRAM_LABEL: probe_name(self.node)}):
             return "the probe of its NUMA nodes has reported nothing"
         return None
 

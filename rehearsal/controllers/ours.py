@@ -3,12 +3,14 @@
 import sys
 from urllib.parse import urlsplit
 
+from rehearsal.api import Api
 from rehearsal.controllers.controller import Controller, Controllers
 from rehearsal.controllers.pod import container, contents
-from settings.names import VOLCANO_NAMESPACE
+from settings.names import PROGRAM_LABEL, VOLCANO_NAMESPACE
 
 NAMES = ("fleet-pool-domains", "fleet-queue-entry", "fleet-gang-buffer")
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments"
+ALL_DEPLOYMENTS = "/apis/apps/v1/deployments"
 CONFIG_MAPS = f"/api/v1/namespaces/{VOLCANO_NAMESPACE}/configmaps"
 
 
@@ -16,6 +18,17 @@ def start_ours(place: Controllers) -> None:
     """Start the programs that the twin has, and again those that have changed."""
     for name in NAMES:
         _start(place, name)
+
+
+def not_run(api: Api) -> tuple[str, ...]:
+    """Return the programs of ours that are made and that no twin runs, by the names of their pods.
+
+    They are found by the label of their pods.
+    """
+    found = api.items(ALL_DEPLOYMENTS)
+    labels = (each["spec"]["template"]["metadata"].get("labels") or {} for each in found)
+    programs = {each[PROGRAM_LABEL] for each in labels if PROGRAM_LABEL in each}
+    return tuple(sorted(programs.difference(NAMES)))
 
 
 def _start(place: Controllers, name: str) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rehearsal.api import Api, ApiServerError
-from rehearsal.smoke.jobs import REFUSED, RENTED, SmokeJob
+from rehearsal.smoke.jobs import REFUSED, RENTED, SPANS, SmokeJob
+from rehearsal.smoke.places import REFUSALS
 from rehearsal.smoke.results import Outcome, SmokeRun
-from rehearsal.smoke.spokesmen import api_servers_reason, kubelets_reason, why_waiting
+from rehearsal.smoke.spokesmen import failed, rules_denial, why_waiting
 from settings.names import POOL_LABEL
 
 DEADLINE_S, RENTED_DEADLINE_S = 90.0, 240.0
@@ -17,6 +18,8 @@ JOB_LABELS = ("batch.kubernetes.io/job-name", "volcano.sh/job-name")
 ENDED = ("Complete", "Completed")
 BROKEN = ("Failed", "Aborted", "Terminated")
 RUNS = ("Running", "Succeeded")
+MUST_BREAK = "numa/admissible-shape"
+"""The rule that the job breaks which must be refused."""
 
 
 @dataclass(kw_only=True)
@@ -30,16 +33,23 @@ class Followed:
     ends_after_s: float | None = None
     outcome: Outcome | None = None
     said: str = ""
+    is_the_refusal: bool = False
+    """Whether it was refused for what the job that must be refused asks for."""
     nodes: dict[str, str] = field(default_factory=dict)
     """The pool of each node on which a pod of it was seen."""
 
     def create(self) -> None:
-        """Create it; where the API server refuses it that is its outcome."""
+        """Create it; where a rule refuses it that is its outcome, any other error is a failure."""
         self.created = time.monotonic()
         try:
             made = self.api.create(self.job.collection, self.job.manifest)
         except ApiServerError as error:
-            self._close("refused", f"by the API server: {api_servers_reason(str(error))}")
+            denial = rules_denial(str(error))
+            if denial:
+                self.is_the_refusal = MUST_BREAK in denial
+                self._close("refused", f"by the API server: {denial}")
+            else:
+                self._close("failed", f"{error.summary}: {error}")
             return
         if not made:
             self._close("failed", "the program makes a job of its own with this name.")
@@ -54,8 +64,13 @@ class Followed:
         if self.starts_after_s is None and running == self.job.members:
             self.starts_after_s = time.monotonic() - self.created
         state, message = _state(self.api.get(self.job.path) or {})
-        if reason := kubelets_reason(own):
-            self._close("refused", f"by kubelet on {', '.join(self.nodes)}: {reason}")
+        reason, said = failed(own)
+        where = f"on {', '.join(self.nodes)}: {said}"
+        if reason in REFUSALS:
+            self.is_the_refusal = True
+            self._close("refused", f"by kubelet {where}")
+        elif reason:
+            self._close("failed", where)
         elif state in BROKEN:
             self._close("failed", message or why_waiting(self.api, *self._name, own))
         elif state in ENDED and running == self.job.members:
@@ -68,15 +83,18 @@ class Followed:
     def problem(self) -> str:
         """What it did that it must not do, in a sentence; empty where it did what it must."""
         name = f"{self.job.kind}: job {self.job.name}"
-        elsewhere = [node for node, pool in self.nodes.items() if pool != self.job.pool]
+        elsewhere = [node for node, pool in self.nodes.items() if pool not in self.job.pools]
         if elsewhere:
-            where = ", ".join(elsewhere)
-            return f"{name} was put on {where}, which is not of pool {self.job.pool}."
+            where, pools = ", ".join(elsewhere), " or ".join(self.job.pools)
+            return f"{name} was put on {where}, which is not of pool {pools}."
         if self.job.kind == REFUSED:
-            if self.outcome == "refused":
+            if self.is_the_refusal:
                 return ""
-            what = "ran" if self.outcome == "ended" else f"was not refused, but: {self.said}"
-            return f"{name} must be refused, and {what}".rstrip(".") + "."
+            what = "ran" if self.outcome == "ended" else f"{self.outcome}: {self.said}"
+            return (
+                f"{name} must be refused by {MUST_BREAK} or by kubelet, and {what}".rstrip(".")
+                + "."
+            )
         if self.outcome == "ended":
             return ""
         how = "was refused" if self.outcome == "refused" else "failed:"
@@ -88,7 +106,7 @@ class Followed:
         return SmokeRun(
             kind=self.job.kind,
             name=self.job.name,
-            pool=self.job.pool,
+            pool=", ".join(self.job.pools),
             queue=self.job.queue,
             gpus=self.job.gpus,
             outcome=self.outcome or "failed",
@@ -105,7 +123,7 @@ class Followed:
 
     @property
     def _deadline(self) -> float:
-        return RENTED_DEADLINE_S if self.job.kind == RENTED else DEADLINE_S
+        return RENTED_DEADLINE_S if self.job.kind in (RENTED, SPANS) else DEADLINE_S
 
     def _close(self, outcome: Outcome, said: str) -> None:
         self.outcome, self.said = outcome, said

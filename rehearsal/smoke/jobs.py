@@ -19,12 +19,13 @@ from settings import Settings
 from settings.names import GPU, POOL_LABEL, RDMA_RESOURCE
 
 FILES = Path(__file__).resolve().parents[2] / "workloads" / "smoke"
-ONE_GPU, OWNED, RENTED, SLICE, REFUSED = KINDS = (
+ONE_GPU, OWNED, RENTED, SLICE, REFUSED, SPANS = KINDS = (
     "one GPU",
     "gang on owned machines",
     "gang that rents",
     "slice",
     "refused",
+    "gang that spans",
 )
 RUNS_FOR = "fleet.gpu/runs-for"
 """The annotation of a pod with the time for which it runs in a twin (rehearsal/stages.yaml)."""
@@ -47,6 +48,13 @@ class SmokeJob:
     pool: str
     queue: str
     gpus: int
+    rents_of: str = ""
+    """The rented pool that it may have machines of besides."""
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """The pools whose machines it may be on."""
+        return (self.pool, self.rents_of) if self.rents_of else (self.pool,)
 
     @property
     def namespace(self) -> str:
@@ -85,14 +93,26 @@ class SmokeJob:
 
 @dataclass(frozen=True, kw_only=True)
 class SmokeSet:
-    """The jobs of an environment, and why it has none of the other kinds."""
+    """The jobs of an environment, and why it has none of the other kinds.
+
+    `jobs` have room at the same time; `spans` needs all owned machines of its pool, after them.
+    """
 
     jobs: tuple[SmokeJob, ...]
     left_out: Mapping[str, str]
+    spans: SmokeJob | None = None
+
+    @property
+    def all(self) -> tuple[SmokeJob, ...]:
+        """All jobs, in the order in which they are created."""
+        return (*self.jobs, self.spans) if self.spans else self.jobs
 
 
 def smoke_jobs(settings: Settings, *, runs_for: str = f"{RUN_S}s") -> list[SmokeJob]:
-    """Return the jobs of an environment; their pods run for `runs_for`, such as 24h, in a twin."""
+    """Return the jobs of an environment that have room at the same time.
+
+    Their pods run for `runs_for`, such as 24h, in a twin.
+    """
     return list(smoke_set(settings, runs_for=runs_for).jobs)
 
 
@@ -116,7 +136,9 @@ def smoke_set(
             left_out[kind] = str(error)
     for job in jobs:
         job.template["metadata"].setdefault("annotations", {})[RUNS_FOR] = runs_for
-    return SmokeSet(jobs=tuple(jobs), left_out=left_out)
+    at_once = tuple(job for job in jobs if job.kind != SPANS)
+    spans = next((job for job in jobs if job.kind == SPANS), None)
+    return SmokeSet(jobs=at_once, left_out=left_out, spans=spans)
 
 
 def _one_gpu(places: Places) -> Iterator[SmokeJob]:
@@ -149,12 +171,27 @@ def _refused(places: Places) -> Iterator[SmokeJob]:
     yield _job(REFUSED, "refused", place, _wanted(place.refused_pod()))
 
 
+def _spans(places: Places) -> Iterator[SmokeJob]:
+    """Yield a gang where a queue has `pools`; other environments do without this kind."""
+    span = places.spans()
+    if span is None:
+        return
+    members, request = span.gang()
+    job = _job(SPANS, "gang-spans", span.owned, _wanted(request))
+    del job.template["spec"]["nodeSelector"]  # a webhook gives its pods those of the queue
+    spec = job.manifest["spec"]
+    spec["queue"] = span.owned.queue
+    spec["minAvailable"] = spec["tasks"][0]["replicas"] = members
+    yield replace(job, gpus=members * request.gpus, rents_of=span.rented.pool.name)
+
+
 _MAKERS: Mapping[str, Callable[[Places], Iterator[SmokeJob]]] = {
     ONE_GPU: _one_gpu,
     OWNED: _owned,
     RENTED: _rented,
     SLICE: _slices,
     REFUSED: _refused,
+    SPANS: _spans,
 }
 
 

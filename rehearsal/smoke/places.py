@@ -26,7 +26,7 @@ class Place:
     """A pool, how many of its machines can take work, and the queue whose jobs run on them.
 
     `queue` is empty, and `labels` are none, where there are no teams. `alone` says that the queue
-    is of this pool and of no other.
+    is of this pool and of no other, `spans` that a gang of it may be on this pool and others.
     """
 
     settings: Settings
@@ -35,6 +35,7 @@ class Place:
     queue: str = ""
     queue_gpus: int = 0
     alone: bool = False
+    spans: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -83,6 +84,39 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Span:
+    """An owned and a rented pool that one gang of a queue may run on."""
+
+    owned: Place
+    rented: Place
+
+    def gang(self) -> tuple[int, ContainerRequest]:
+        """Return how many pods are one more than the owned machines hold, and what each asks for.
+
+        A pod takes all GPUs of a rented machine, in a shape that both kinds of machine admit.
+        """
+        gpus = self.rented.pool.hardware.gpu_count
+        shapes = [place.request(gpus) for place in (self.owned, self.rented)]
+        request = ContainerRequest(
+            gpus=gpus,
+            cpus=min(int(each.cpus) for each in shapes),
+            memory_mib=min(each.memory_mib for each in shapes),
+        )
+        for place in (self.owned, self.rented):
+            pool = place.pool
+            node = from_plan(pool.hardware, pool.plan, pool.launchable_memory_mib)
+            if not admit(node, [request]).admitted:
+                raise NoPlaceError(f"pool '{pool.title}' admits no pod of {gpus} GPUs")
+        owned = self.owned.machines * (self.owned.pool.hardware.gpu_count // gpus)
+        if (owned + 1) * gpus > self.owned.queue_gpus:
+            raise NoPlaceError(
+                f"queue '{self.owned.queue}' has {self.owned.queue_gpus} GPUs, too few for the "
+                f"{self.owned.machines} machines of pool '{self.owned.pool.title}' and one more"
+            )
+        return owned + 1, request
+
+
+@dataclass(frozen=True, kw_only=True)
 class Places:
     """The pools and queues of an environment; `machines` are those that can take work, by pool."""
 
@@ -103,8 +137,37 @@ class Places:
             raise NoPlaceError("no pool rents machines with whole GPUs")
         return self._with_queue(pools, gang=True)
 
+    def spans(self) -> Span | None:
+        """Return where a gang runs on owned and rented machines; None where no queue has `pools`.
+
+        Where several could, it is the queue with the most GPUs.
+        """
+        named = self._spanning(tuple(self.settings.pools.values()))
+        if not named:
+            return None
+        pools = [each for rents in (False, True) for each in self._with_gpus(rented=rents)]
+        places = [
+            place
+            for pool in pools
+            if _mode(pool) == "whole" and self._machines(pool)
+            for place in self._places(pool)
+            if place.spans
+        ]
+        found = [
+            Span(owned=owned, rented=rented)
+            for owned in places
+            for rented in places
+            if owned.queue == rented.queue and rented.pool.rented and not owned.pool.rented
+        ]
+        if not found:
+            raise NoPlaceError(f"no machines, owned and rented, for a gang of queue {named}")
+        return max(found, key=lambda each: each.owned.queue_gpus)
+
     def shared(self) -> dict[str, Place]:
-        """Return where a pod gets a part of a GPU, by the way of sharing: a pool for each."""
+        """Return where a pod gets a part of a GPU, by the way of sharing: a pool for each.
+
+        A pool that is rented has whole GPUs alone: the settings refuse `sharing` of it.
+        """
         pools = [each for each in self._with_gpus(rented=False) if _mode(each) != "whole"]
         if not pools:
             raise NoPlaceError("no owned pool shares its GPUs")
@@ -129,7 +192,7 @@ class Places:
         if fits:
             return max(fits, key=lambda each: (each.alone, each.queue_gpus))
         if gang and (spans := self._spanning(pools)):
-            raise NoPlaceError(f"gangs of queue {spans}, which has `pools`, are not rehearsed")
+            raise NoPlaceError(f"queue {spans} has `pools`, so that its gang spans them")
         if gang or self.settings.teams:
             raise NoPlaceError(f"no team has a queue on pool {names}")
         return Place(settings=self.settings, pool=up[0], machines=self._machines(up[0]))
@@ -148,11 +211,12 @@ class Places:
                         queue=name,
                         queue_gpus=queue.gpus,
                         alone=queue.pool is not None,
+                        spans=bool(queue.pools),
                         labels=labels,
                     )
 
     def _spanning(self, pools: Sequence[ResolvedPool]) -> str:
-        """Return the queues whose gangs may span one of the pools."""
+        """Return the names of the queues whose gangs may span one of the pools."""
         found = (
             f"'{name}'"
             for owner in self.settings.teams.values()

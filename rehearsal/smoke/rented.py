@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +27,42 @@ from rehearsal.smoke.results import RentedMachine
 MERGE = {"Content-Type": "application/merge-patch+json"}
 CHOSEN = "computed new nodeclaim(s) to fit pod(s)"
 """What Karpenter logs of each round in which it chooses machines (core v1.14.1,
-pkg/controllers/provisioning/provisioner.go)."""
+pkg/controllers/provisioning/scheduling/scheduler.go)."""
 LOG = Path("logs") / "karpenter.log"
 HOUR_S = 3600
 
 
 @dataclass(kw_only=True)
 class RentedMachines:
-    """The machines of one pool that were rented since `since`, a time of the clock."""
+    """The machines that were rented since `since` and before `until`, times of the clock."""
 
     api: Api
     directory: Path
     consolidate_after_s: float
     since: float = field(default_factory=time.time)
+    until: float = inf
     log_size: int = 0
+    log_end: int | None = None
     ready: dict[str, float] = field(default_factory=dict)
     """When the machine of each instance was seen to be initialized."""
     gang_ended: float | None = None
     gone: float | None = None
 
     def __post_init__(self) -> None:
+        self.log_size = self._size()
+
+    def close(self) -> None:
+        """Count no machine and no round from now on."""
+        self.until, self.log_end = time.time(), self._size()
+
+    def _size(self) -> int:
         path = self.directory / LOG
-        self.log_size = path.stat().st_size if path.exists() else 0
+        return path.stat().st_size if path.exists() else 0
 
     def look(self, *, gang_over: bool) -> None:
         """Take in which machines are there; once the gang is over, let their time be over."""
+        if self.until < inf:
+            return
         claims = [each for each in self.api.items(NODE_CLAIMS) if self._is_own(each)]
         for claim in claims:
             conditions = claim.get("status", {}).get("conditions") or ()
@@ -94,7 +106,8 @@ class RentedMachines:
             return 0
         with path.open("rb") as log:
             log.seek(self.log_size)
-            return log.read().decode(errors="replace").count(f'"{CHOSEN}"')
+            end = None if self.log_end is None else self.log_end - self.log_size
+            return log.read(end).decode(errors="replace").count(f'"{CHOSEN}"')
 
     @property
     def gone_after_s(self) -> float | None:
@@ -105,8 +118,10 @@ class RentedMachines:
 
     def machines(self) -> tuple[RentedMachine, ...]:
         """Every machine that was rented, also one that never came up."""
-        found = [each for each in instances.read(self.directory) if each.launched >= self.since]
-        return tuple(map(self._machine, found))
+        found = instances.read(self.directory)
+        return tuple(
+            self._machine(each) for each in found if self.since <= each.launched < self.until
+        )
 
     def _machine(self, found: Instance) -> RentedMachine:
         ready = self.ready.get(found.id)

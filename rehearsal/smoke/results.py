@@ -49,7 +49,7 @@ class RentedMachine:
 class Shortened:
     """A time that a rehearsal does not wait for as long as an environment does.
 
-    `here_s` of 0 is not waited for at all. `of_a_machine` times cost the rent of one.
+    `of_a_machine` times cost the rent of one. `here_s` may be 0 in an older report.
     """
 
     what: str

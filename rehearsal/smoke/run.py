@@ -1,4 +1,6 @@
-"""Runs the smoke set of an environment, all jobs at once, beside whatever else a rehearsal does.
+"""Runs the smoke set of an environment, beside whatever else a rehearsal does.
+
+All jobs run at once but a gang that spans pools: it needs all owned machines, and comes last.
 
 A thread follows the jobs, so that charts can be rendered while machines come and go.
 """
@@ -14,17 +16,17 @@ from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
 from rehearsal.machines import Fleet
-from rehearsal.smoke.followed import DEADLINE_S, RENTED_DEADLINE_S, Followed
-from rehearsal.smoke.jobs import RENTED, RUN_S, SmokeJob, SmokeSet, smoke_set
+from rehearsal.smoke.followed import DEADLINE_S, Followed
+from rehearsal.smoke.jobs import RENTED, RUN_S, SPANS, SmokeJob, SmokeSet, smoke_set
 from rehearsal.smoke.rented import RentedMachines
+from rehearsal.smoke.renting import RentingGang
 from rehearsal.smoke.results import Shortened, Smoke
-from rehearsal.smoke.spokesmen import why_waiting
 from settings import Settings
 from settings.pools import AwsPoolSettings
 
 PODS = "/api/v1/pods"
 OF_THE_SET = "fleet.gpu/project=acceptance"
-POLL_S = 0.25
+POLL_S = 0.2
 STOP_S = 5.0
 """For a request to a server that does not answer; the thread ends with the program."""
 Watch = Callable[[], None]
@@ -35,21 +37,34 @@ class RunningSmoke:
     """The jobs while they run. `watch` raises where a server of the twin has ended."""
 
     api: Api
+    settings: Settings
+    directory: Path
     set_: SmokeSet
     watch: Watch
-    rented: RentedMachines | None = None
+    gangs: list[RentingGang] = field(default_factory=list)
     followed: list[Followed] = field(default_factory=list)
     error: Exception | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Create every job and begin to follow them."""
-        self.followed = [Followed(api=self.api, job=job) for job in self.set_.jobs]
-        for each in self.followed:
-            each.create()
+        """Create every job that has room beside the others, and begin to follow them."""
+        for job in self.set_.jobs:
+            self._begin(job)
         self._thread = threading.Thread(target=self._follow, name="smoke", daemon=True)
         self._thread.start()
+
+    def _begin(self, job: SmokeJob) -> None:
+        """Create a job; machines that are rented from now on are those of its gang."""
+        made = Followed(api=self.api, job=job)
+        if job.kind in (RENTED, SPANS):
+            after_s = consolidate_after_s(self.settings, job.pools[-1])
+            rented = RentedMachines(
+                api=self.api, directory=self.directory, consolidate_after_s=after_s
+            )
+            self.gangs.append(RentingGang(gang=made, rented=rented))
+        self.followed.append(made)
+        made.create()
 
     def wait(self, say: Callable[[str], None]) -> None:
         """Wait until all jobs have an outcome and no machine that was rented is left."""
@@ -70,11 +85,12 @@ class RunningSmoke:
     def told(self) -> str:
         """How far it is, for the line of the phase."""
         left = [each.job.kind for each in self.followed if each.outcome is None]
+        left += [job.kind for job in self.set_.all[len(self.followed) :]]
+        number = len(self.set_.all)
         if left:
-            done = len(self.followed) - len(left)
-            return f"{done} of {len(self.followed)} done, waiting for: {', '.join(left)}"
-        kept = self.rented is not None and self.rented.gone is None
-        return "rented machines go" if kept else f"{len(self.followed)} jobs"
+            return f"{number - len(left)} of {number} done, waiting for: {', '.join(left)}"
+        kept = any(each.rented.gone is None for each in self.gangs)
+        return "rented machines go" if kept else f"{number} jobs"
 
     def _follow(self) -> None:
         try:
@@ -88,44 +104,37 @@ class RunningSmoke:
         pods = self.api.items(PODS, labelSelector=OF_THE_SET)
         for each in self.followed:
             each.look(pods)
-        over = all(each.outcome is not None for each in self.followed)
-        if self.rented is None:
-            return over
-        gang = self._gang
-        self.rented.look(gang_over=gang.outcome is not None)
-        late = time.monotonic() - gang.created > 2 * RENTED_DEADLINE_S
-        waits = gang.outcome == "ended" and self.rented.gone is None and not late
-        return over and not waits
+        for gang in self.gangs:
+            gang.look()
+        done = all(each.outcome is not None for each in self.followed)
+        if not done or any(gang.waits for gang in self.gangs):
+            return False
+        left = self.set_.all[len(self.followed) :]
+        for gang in self.gangs if left else ():
+            gang.rented.close()
+        for job in left:
+            self._begin(job)
+        return not left
 
-    @property
-    def _gang(self) -> Followed:
-        return next(each for each in self.followed if each.job.kind == RENTED)
-
-    def result(self, settings: Settings) -> Smoke:
+    def result(self) -> Smoke:
         """What all jobs did, for the report."""
-        rented = self.rented
+        rented = [each.rented for each in self.gangs]
+        gone = [each.gone_after_s for each in rented]
+        known = [each for each in gone if each is not None]
         return Smoke(
             runs=tuple(each.result for each in self.followed),
             left_out=self.set_.left_out,
-            machines=rented.machines() if rented else (),
-            rounds=rented.rounds if rented else 0,
-            gone_after_s=rented.gone_after_s if rented else None,
-            shortened=tuple(shortened(settings, self.set_.jobs)),
+            machines=tuple(machine for each in rented for machine in each.machines()),
+            rounds=sum(each.rounds for each in rented),
+            gone_after_s=max(known) if known and len(known) == len(gone) else None,
+            shortened=tuple(shortened(self.settings, self.set_.all)),
             problems=tuple(self._problems()),
         )
 
     def _problems(self) -> Iterator[str]:
         yield from (each.problem for each in self.followed if each.problem)
-        if self.rented is None:
-            return
-        gang = self._gang
-        if gang.outcome != "ended":
-            return
-        if not self.rented.machines():
-            yield f"{RENTED}: job {gang.job.name} ran, and Karpenter rented no machine for it."
-        if self.rented.gone is None:
-            said = why_waiting(self.api, gang.job.namespace, gang.job.name, ())
-            yield f"{RENTED}: the machines of job {gang.job.name} do not go: {said}"
+        for gang in self.gangs:
+            yield from gang.problems()
 
 
 @contextmanager
@@ -134,13 +143,8 @@ def running(
 ) -> Iterator[RunningSmoke]:
     """Start the smoke set on the machines of a fleet; its thread ends with the block."""
     set_ = smoke_set(settings, machines=ready_machines(settings, fleet))
-    take_away(api, set_.jobs, watch)
-    gang = next((job for job in set_.jobs if job.kind == RENTED), None)
-    rented = None
-    if gang is not None:
-        after_s = consolidate_after_s(settings, gang.pool)
-        rented = RentedMachines(api=api, directory=directory, consolidate_after_s=after_s)
-    found = RunningSmoke(api=api, set_=set_, watch=watch, rented=rented)
+    take_away(api, set_.all, watch)
+    found = RunningSmoke(api=api, settings=settings, directory=directory, set_=set_, watch=watch)
     found.start()
     try:
         yield found
@@ -181,22 +185,23 @@ def consolidate_after_s(settings: Settings, pool: str) -> float:
 def shortened(settings: Settings, jobs: Iterable[SmokeJob]) -> Iterator[Shortened]:
     """Yield every time that the jobs of a rehearsal do not wait for as an environment does."""
     jobs = list(jobs)
-    for job in jobs:
-        if job.kind == RENTED:
-            yield Shortened(
-                what="boot of a rented machine",
-                real_s=REAL_BOOT_S,
-                here_s=BOOT_S,
-                how="the simulated EC2 runs an instance sooner; the real time is an assumption",
-                of_a_machine=True,
-            )
-            yield Shortened(
-                what=f"consolidateAfter of {job.pool}",
-                real_s=consolidate_after_s(settings, job.pool),
-                here_s=0,
-                how="status.lastPodEventTime of the NodeClaims is set back; NodePools stay as made",
-                of_a_machine=True,
-            )
+    pools = dict.fromkeys(job.pools[-1] for job in jobs if job.kind in (RENTED, SPANS))
+    if pools:
+        yield Shortened(
+            what="boot of a rented machine",
+            real_s=REAL_BOOT_S,
+            here_s=BOOT_S,
+            how="the simulated EC2 runs an instance sooner; the real time is an assumption",
+            of_a_machine=True,
+        )
+    for pool in pools:
+        yield Shortened(
+            what=f"consolidateAfter of {pool}",
+            real_s=consolidate_after_s(settings, pool),
+            here_s=POLL_S,
+            how="status.lastPodEventTime of the NodeClaims is set back; NodePools stay as made",
+            of_a_machine=True,
+        )
     if jobs:
         yield Shortened(
             what="smoke job",

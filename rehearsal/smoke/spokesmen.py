@@ -3,6 +3,7 @@
 Conditions and events are read as kubectl would show them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,22 +11,28 @@ from rehearsal.api import Api
 from rehearsal.nodes import NODE_CLAIMS
 
 EVENTS = "/api/v1/events"
+DENIAL = re.compile(r"ValidatingAdmissionPolicy '[^']+' .*denied request: (?P<said>.*)", re.DOTALL)
+"""What the API server says where a policy refuses an object (kube-apiserver 1.36.3,
+pkg/admission/plugin/policy/validating/dispatcher.go)."""
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/{}/podgroups"
-SAID_BEFORE_DENIAL = "denied request: "
 
 
-def kubelets_reason(pods: Sequence[Mapping[str, Any]]) -> str:
-    """Return reason and message of a pod that a kubelet has refused; empty where none has."""
+def failed(pods: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the reason of a pod that has failed with one, and what is said of it; or nothing."""
     for pod in pods:
         status = pod["status"]
         if status.get("phase") == "Failed" and status.get("reason"):
-            return f"{status['reason']}: {status.get('message', '')}"
-    return ""
+            return str(status["reason"]), f"{status['reason']}: {status.get('message', '')}"
+    return "", ""
 
 
-def api_servers_reason(message: str) -> str:
-    """Return why an admission policy refused an object, without the policy's own names."""
-    return message.rpartition(SAID_BEFORE_DENIAL)[2]
+def rules_denial(message: str) -> str:
+    """Return why the rules refused an object; empty where the API server says anything else.
+
+    The names of the policy are left out. A webhook that nobody answers is no refusal.
+    """
+    found = DENIAL.search(message)
+    return found["said"] if found else ""
 
 
 def why_waiting(api: Api, namespace: str, name: str, pods: Sequence[Mapping[str, Any]]) -> str:
@@ -33,7 +40,7 @@ def why_waiting(api: Api, namespace: str, name: str, pods: Sequence[Mapping[str,
     said = dict.fromkeys(
         text
         for text in (
-            kubelets_reason(pods),
+            failed(pods)[1],
             *_of_pods(pods),
             *_of_group(api, namespace, name),
             *_of_karpenter(api),

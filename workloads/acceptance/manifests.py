@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from hardware.catalogue import Hardware
-from settings.names import ACCEPTANCE_NAMESPACE, GPU, POD_SECURITY, PREFIX, owner_labels
+from settings.names import (
+    ACCEPTANCE_NAMESPACE,
+    GPU,
+    POD_SECURITY,
+    PREFIX,
+    PROGRAM_LABEL,
+    owner_labels,
+)
 from settings.versions import NCCL_IMAGE, PYTHON_IMAGE, PYTORCH_IMAGE
 from workloads.acceptance.numa.program import FILE as PROBE
 from workloads.acceptance.numa.program import program as probe
@@ -21,9 +28,6 @@ JOBS = ("nccl", "gemm-pod", "gemm-host", "tuned")
 # enough for a process that feeds a GPU, whole cores, and less than any machine has
 _CPUS_OF_A_GPU = 2
 _GIB_OF_A_GPU = 16
-PROBE_LABEL = f"{PREFIX}/program"
-"""The label of the pod of the NUMA probe; its value is `probe_name`."""
-
 Manifest = dict[str, Any]
 _CODE = "/code"
 _SCRIPTS = ("gemm.py", "tuned.py")
@@ -177,7 +181,7 @@ def _probe(node: str) -> Manifest:
     }
     code = {"name": "code", "configMap": {"name": "code"}}
     spec = {**_pod(node, container), "volumes": [code]}
-    labels = {PROBE_LABEL: probe_name(node)}
+    labels = {PROGRAM_LABEL: probe_name(node)}
     return {
         **_object("apps/v1", "DaemonSet", _named(probe_name(node))),
         "spec": {

@@ -14,6 +14,8 @@ from rehearsal.nodes import NODE_CLAIMS
 from tests.support.rehearsal.rented import POOLS
 from tests.support.rehearsal.renting import CLASS, Ground
 
+HASH = "karpenter.k8s.aws/ec2nodeclass-hash"
+
 
 @pytest.fixture(autouse=True)
 def empty(ground: Ground) -> None:
@@ -55,8 +57,28 @@ def test_pods_that_wait_get_machines_that_have_booted(ground: Ground) -> None:
     keys = {taint["key"] for taint in node["spec"]["taints"]}
     assert "nvidia.com/gpu" in keys
     assert not keys & {"karpenter.sh/unregistered", "node.cilium.io/agent-not-ready"}
+    has_what_its_provider_writes(ground)
     assert spot.placement_group is None
     assert spot.profile == "fleet-dev-burst-node"
+
+
+def has_what_its_provider_writes(ground: Ground) -> None:
+    """The class is found good and kept from being deleted; machines carry the hash of its fields.
+
+    The AWS provider's own controllers write both (pkg/controllers/nodeclass). A machine whose hash
+    is not that of its class has drifted.
+    """
+    found = ground.api.get(CLASS) or {}
+    ready = condition(found, "Ready")
+    assert (ready["status"], ready["observedGeneration"]) == (
+        "True",
+        found["metadata"]["generation"],
+    )
+    assert found["metadata"]["finalizers"] == ["karpenter.k8s.aws/termination"]
+    written = found["metadata"]["annotations"]
+    hashes = {each["metadata"]["annotations"][HASH] for each in ground.claims()}
+    assert hashes == {written[HASH]}
+    assert written[f"{HASH}-version"]
 
 
 def test_a_machine_whose_user_data_is_bad_never_joins_and_is_given_up(ground: Ground) -> None:

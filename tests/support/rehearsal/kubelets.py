@@ -32,7 +32,7 @@ from tests.support.ignition.nodes import node as boot_data
 from tests.support.recorder import named, render
 
 PODS = "/api/v1/namespaces/default/pods"
-NETWORK = NetworkPlugins(rdma={"dgx": 16}, efa=True)
+NETWORK = NetworkPlugins(rdma={"dgx": 8}, efa=True)  # as many pods as GPUs
 DEADLINE_S = 60
 
 

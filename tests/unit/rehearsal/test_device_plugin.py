@@ -54,6 +54,12 @@ def node(plugin: DevicePlugin, sharing: GpuSharing) -> ClusterNode:
     return replace(found, booted=booted)
 
 
+def of_whole(labels: Mapping[str, str]) -> tuple[str, ...]:
+    """What is said of nvidia.com/gpu."""
+    of = ("product", "count", "replicas", "sharing-strategy")
+    return tuple(labels[f"nvidia.com/gpu.{each}"] for each in of)
+
+
 def gpus(resources: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in resources.items() if name.startswith(GPUS)}
 
@@ -65,7 +71,43 @@ def test_a_node_of_a_pool_with_mig_advertises_instances_and_no_gpu(tmp_path: Pat
     assert booted.capacity["cpu"] == "224"
     assert booted.labels["nvidia.com/mig-3g.71gb.product"] == "NVIDIA-H200-MIG-3g.71gb"
     assert booted.labels["nvidia.com/mig-3g.71gb.count"] == "8"
+    assert booted.labels["nvidia.com/mig-3g.71gb.replicas"] == "1"
     assert booted.labels["nvidia.com/mig.strategy"] == "mixed"
+    assert of_whole(booted.labels) == ("NVIDIA-H200", "8", "0", "none")
+
+
+@pytest.mark.parametrize(
+    ("sharing", "labels"),
+    [
+        (GpuSharing(), ("NVIDIA-H200", "8", "1", "none")),
+        (SLICED, ("NVIDIA-H200-SHARED", "8", "4", "time-slicing")),
+        (GpuSharing(mode="mps", replicas=2), ("NVIDIA-H200-SHARED", "8", "2", "mps")),
+    ],
+    ids=lambda value: value.mode if isinstance(value, GpuSharing) else "",
+)
+def test_a_pod_may_select_gpus_by_what_gpu_feature_discovery_says_of_them(
+    tmp_path: Path, sharing: GpuSharing, labels: tuple[str, ...]
+) -> None:
+    found = node(told(tmp_path, dgx=sharing), sharing).booted.labels
+    assert of_whole(found) == labels
+    assert found["nvidia.com/mig.strategy"] == "mixed"
+    assert found["nvidia.com/mps.capable"] == str(sharing.mode == "mps").lower()
+    assert found["nvidia.com/gpu.present"] == "true"
+
+
+def test_the_name_of_a_gpu_is_one_that_a_label_can_have() -> None:
+    """As `sanitise` in internal/lm/resource.go does it."""
+    values = {"devicePlugin": {}}
+    plugin = DevicePlugin(values=values)
+    machine = fleets.node("g-1", hardware="gex44", pool="g", site="hel1")
+    gpu = replace(machine.hardware.gpus[0], model="NVIDIA  RTX(TM) 4000/SFF Ada")
+    booted = plugin.advertise(machine.booted, replace(machine.hardware, gpus=(gpu,)))
+    assert booted.labels["nvidia.com/gpu.product"] == "NVIDIA-RTXTM-4000SFF-Ada"
+
+
+def test_nobody_labels_nodes_where_the_operator_is_not_installed() -> None:
+    found = node(DevicePlugin(values={}), GpuSharing()).booted.labels
+    assert not any(name.startswith("nvidia.com/gpu.") for name in found)
 
 
 def test_time_slices_multiply_the_gpus(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rehearsal import digest, report_builder
 from rehearsal.lakefs_held import HeldRepository, LakefsHeld
 from rehearsal.machines import Gateway, Refusal
 from rehearsal.providers.values import Value
-from rehearsal.report import Report
+from rehearsal.report import Report, not_rehearsed
 from tests.support.rehearsal import fleets
 from tests.support.rehearsal.reports import UP, VOLCANO, text
 
@@ -97,6 +97,25 @@ def test_a_machine_that_stays_out_is_a_problem_and_costs_nothing(
     assert whole.cost
     assert found.cost
     assert found.cost.usd_per_hour < whole.cost.usd_per_hour
+
+
+def test_all_that_was_not_rehearsed_is_named(whole: Report) -> None:
+    """Kinds of jobs without a place, programs of ours that no twin runs, labels of the driver."""
+    assert whole.smoke
+    left = replace(whole.smoke, left_out={"slice": "no owned pool shares its GPUs"})
+    labels = {"nvidia.com/gpu.product": "NVIDIA-H200"}
+    nodes = tuple(replace(node, labels=labels) for node in whole.nodes)
+    report = report_builder.with_controllers(
+        replace(whole, smoke=left, nodes=nodes), (), ("fleet-join-tokens",)
+    )
+    chart, *others, labels_left = not_rehearsed(report)
+    assert chart.startswith("chart volcano 1.14.1")
+    assert others == [
+        "controller fleet-join-tokens: made, not run",
+        "smoke job slice: no owned pool shares its GPUs",
+    ]
+    assert "gpu.memory" in labels_left
+    assert [*not_rehearsed(whole)] == [chart]
 
 
 def test_a_release_is_listed_as_not_rehearsed(whole: Report) -> None:

@@ -13,9 +13,23 @@ from rehearsal.smoke.jobs import OWNED, REFUSED, RENTED, SmokeJob, smoke_jobs
 from settings import stack_file
 from tests.conftest import ROOT
 
+FORBIDDEN = (
+    "jobs.batch \"smoke-refused\" is forbidden: ValidatingAdmissionPolicy 'fleet-{0}' with binding "
+    "'fleet-{0}' denied request: "
+)
 DENIED = (
-    "jobs.batch \"smoke-refused\" is forbidden: ValidatingAdmissionPolicy 'numa' with binding "
-    "'numa' denied request: Job 'smoke-refused' must ask for at most 8 GPUs"
+    f"{FORBIDDEN.format('numa')}numa/admissible-shape: Job 'smoke-refused' must ask for at most "
+    "8 GPUs"
+)
+OTHER_RULE = (
+    f"{FORBIDDEN.format('cost')}cost/required-labels: Job 'smoke-refused' must have the label team"
+)
+WEBHOOK = (
+    'Internal error occurred: failed calling webhook "validatejob.volcano.sh": failed to call '
+    'webhook: Post "https://127.0.0.1:1/jobs/validate": connect: connection refused'
+)
+OF_A_WEBHOOK = (
+    'admission webhook "validatejob.volcano.sh" denied the request: spec.maxRetry cannot be 0'
 )
 HALF_A_CORE = {
     "phase": "Failed",
@@ -27,14 +41,16 @@ HALF_A_CORE = {
 class FakeApi:
     """A cluster whose nodes are of the pool that their name begins with."""
 
-    def __init__(self, job: Mapping[str, Any] | None = None, *, denies: bool = False) -> None:
+    def __init__(
+        self, job: Mapping[str, Any] | None = None, *, denies: ApiServerError | None = None
+    ) -> None:
         self.job = job or {}
         self.denies = denies
         self.lists: dict[str, list[dict[str, Any]]] = {}
 
     def create(self, _path: str, _body: object) -> bool:
         if self.denies:
-            raise ApiServerError(422, "Invalid", DENIED)
+            raise self.denies
         return True
 
     def get(self, path: str) -> Mapping[str, Any]:
@@ -102,11 +118,42 @@ def test_a_job_on_the_machines_of_another_pool_is_a_problem() -> None:
 
 
 def test_what_the_api_server_refuses_is_refused_in_the_words_of_the_rule() -> None:
-    refused = follow(REFUSED, FakeApi(denies=True))
+    refused = follow(REFUSED, FakeApi(denies=ApiServerError(422, "Invalid", DENIED)))
     assert refused.problem == ""
     assert refused.result.said == (
-        "by the API server: Job 'smoke-refused' must ask for at most 8 GPUs"
+        "by the API server: numa/admissible-shape: Job 'smoke-refused' must ask for at most 8 GPUs"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "says"),
+    [
+        (ApiServerError(422, "Invalid", OTHER_RULE), "refused", "cost/required-labels: Job"),
+        (ApiServerError(500, "InternalError", WEBHOOK), "failed", "failed calling webhook"),
+        (ApiServerError(403, "Forbidden", OF_A_WEBHOOK), "failed", "cannot be 0"),
+        (
+            ApiServerError(404, "NotFound", "the server could not find the requested resource"),
+            "failed",
+            "404 NotFound: the server could not find",
+        ),
+    ],
+    ids=["another rule", "a webhook that is down", "a webhook", "a kind that is not there"],
+)
+def test_only_the_rule_that_it_must_break_refuses_the_job_that_must_be_refused(
+    error: ApiServerError, outcome: str, says: str
+) -> None:
+    refused = follow(REFUSED, FakeApi(denies=error))
+    assert refused.result.outcome == outcome
+    assert not refused.result.as_it_must
+    assert says in refused.problem
+
+
+@pytest.mark.parametrize("reason", ["OutOfcpu", "UnexpectedAdmissionError", "Evicted"])
+def test_a_pod_that_fails_for_another_reason_is_not_refused_by_kubelet(reason: str) -> None:
+    refused = follow(REFUSED, FakeApi())
+    refused.look([pod(refused.job, "dgx-1", phase="Failed", reason=reason, message="no")])
+    assert refused.result.outcome == "failed"
+    assert refused.problem.endswith(f"and failed: on dgx-1: {reason}: no.")
 
 
 def test_what_a_kubelet_refuses_is_refused_with_its_reason() -> None:
@@ -122,7 +169,10 @@ def test_a_job_that_must_be_refused_and_runs_is_a_problem() -> None:
     complete = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
     refused = follow(REFUSED, FakeApi(complete))
     refused.look([pod(refused.job, "dgx-1", phase="Succeeded")])
-    assert refused.problem == "refused: job research/smoke-refused must be refused, and ran."
+    assert refused.problem == (
+        "refused: job research/smoke-refused must be refused by numa/admissible-shape or by "
+        "kubelet, and ran."
+    )
 
 
 def test_a_job_that_must_run_and_is_refused_is_a_problem_with_the_reason() -> None:

@@ -13,12 +13,14 @@ from rehearsal.api import Api, ApiServerError
 from rehearsal.errors import RehearsalError
 from rehearsal.karpenter import instances
 from rehearsal.machines import Refusal
-from rehearsal.smoke import followed, run
+from rehearsal.smoke import followed, renting, run
 from rehearsal.smoke.jobs import smoke_set
 from rehearsal.smoke.run import RunningSmoke, ready_machines, running
 from settings import Settings, stack_file
 from tests.conftest import ROOT
 from tests.support.rehearsal import fleets
+from tests.unit.rehearsal.smoke.test_followed import DENIED
+from tests.unit.rehearsal.smoke.test_jobs import spanning
 from tests.unit.rehearsal.smoke.test_rented import MACHINE as RENTED_MACHINE
 
 MACHINE = replace(RENTED_MACHINE, launched=inf)
@@ -37,7 +39,7 @@ class FakeApi:
     def create(self, path: str, body: dict[str, Any]) -> bool:
         name = body["metadata"]["name"]
         if name == "smoke-refused":
-            raise ApiServerError(422, "Invalid", "denied request: it must ask for whole cores")
+            raise ApiServerError(422, "Invalid", DENIED)
         self.made[f"{path}/{name}"] = body
         return True
 
@@ -72,7 +74,7 @@ def pods(body: dict[str, Any]) -> list[dict[str, Any]]:
     spec = body["spec"]
     task = spec["tasks"][0] if "tasks" in spec else {"replicas": 1, "template": spec["template"]}
     label = followed.JOB_LABELS["tasks" in spec]
-    pool = task["template"]["spec"]["nodeSelector"]["fleet.gpu/pool"]
+    pool = task["template"]["spec"].get("nodeSelector", {}).get("fleet.gpu/pool", "dgx")
     metadata = {
         "namespace": body["metadata"]["namespace"],
         "labels": {label: body["metadata"]["name"]},
@@ -120,7 +122,7 @@ def test_all_jobs_are_made_at_once_and_followed_to_their_end(
             *("smoke-one-gpu", "smoke-gang-owned", "smoke-gang-rented")
         }
         jobs.wait(silent)
-        found = jobs.result(settings)
+        found = jobs.result()
     assert {each.kind: each.outcome for each in found.runs} == {
         "one GPU": "ended",
         "gang on owned machines": "ended",
@@ -136,14 +138,33 @@ def test_all_jobs_are_made_at_once_and_followed_to_their_end(
     )
 
 
+def test_a_gang_that_spans_is_made_when_all_others_are_over(
+    api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    create = api.create
+
+    def noted(path: str, body: dict[str, Any]) -> bool:
+        if body["metadata"]["name"] == "smoke-gang-spans":
+            made.extend(each.kind for each in jobs.result().runs if each.ends_after_s is None)
+        return create(path, body)
+
+    monkeypatch.setattr(api, "create", noted)
+    with started(api, spanning(), tmp_path) as jobs:
+        jobs.wait(silent)
+        found = jobs.result()
+    assert made == ["gang that spans"]
+    assert [run.kind for run in found.runs] == ["one GPU", "refused", "gang that spans"]
+
+
 def test_machines_that_do_not_go_are_a_problem(
     api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(instances, "alive", lambda _directory: [MACHINE])
-    monkeypatch.setattr(run, "RENTED_DEADLINE_S", 0)
+    monkeypatch.setattr(renting, "RENTED_DEADLINE_S", 0)
     with started(api, settings, tmp_path) as jobs:
         jobs.wait(silent)
-        problems = jobs.result(settings).problems
+        problems = jobs.result().problems
     assert any("do not go" in each for each in problems)
 
 
@@ -156,7 +177,7 @@ def test_nobody_waits_for_the_machines_of_a_gang_that_failed(
     monkeypatch.setattr(followed, "DEADLINE_S", 0)
     with started(api, settings, tmp_path) as jobs:
         jobs.wait(silent)
-        found = jobs.result(settings)
+        found = jobs.result()
     assert {run.kind for run in found.runs if run.outcome == "failed"} == {
         "gang on owned machines",
         "gang that rents",
@@ -215,7 +236,13 @@ def test_machines_that_did_not_come_up_take_no_job(settings: Settings) -> None:
 
 def test_the_line_of_the_phase_says_what_is_waited_for(api: FakeApi, settings: Settings) -> None:
     set_ = smoke_set(settings)
-    jobs = RunningSmoke(api=cast("Api", api), set_=set_, watch=lambda: None)
+    jobs = RunningSmoke(
+        api=cast("Api", api),
+        settings=settings,
+        directory=Path(),
+        set_=set_,
+        watch=lambda: None,
+    )
     jobs.followed = [followed.Followed(api=cast("Api", api), job=job) for job in set_.jobs]
     jobs.followed[0].outcome = "ended"
     assert jobs.told == (
