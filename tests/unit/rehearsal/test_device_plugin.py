@@ -97,7 +97,7 @@ def test_a_pod_may_select_gpus_by_what_gpu_feature_discovery_says_of_them(
 
 def test_the_name_of_a_gpu_is_one_that_a_label_can_have() -> None:
     """As `sanitise` in internal/lm/resource.go does it."""
-    values = {"devicePlugin": {}}
+    values: dict[str, object] = {"devicePlugin": {}}
     plugin = DevicePlugin(values=values)
     machine = fleets.node("g-1", hardware="gex44", pool="g", site="hel1")
     gpu = replace(machine.hardware.gpus[0], model="NVIDIA  RTX(TM) 4000/SFF Ada")

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from rehearsal.controllers.controller import AUTHORITY
 from rehearsal.errors import RehearsalError
 from rehearsal.faults import link
 from rehearsal.faults.alerts import judge
@@ -53,7 +54,7 @@ def test_a_node_check_that_does_not_end_is_said_with_its_node(
     }
     for name, make in made.items():
         monkeypatch.setattr(link, name, make)
-    authority = scene.directory / link.AUTHORITY
+    authority = scene.directory / AUTHORITY
     authority.parent.mkdir()
     authority.write_text("certificate")
     with pytest.raises(RehearsalError, match="fleet-node-check has not ended within 60 s on a:"):
