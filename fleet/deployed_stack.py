@@ -21,7 +21,8 @@ LOCKED = ("the stack is currently locked", "Another update is currently in progr
 """What the engine says of a lock: in a bucket or folder, and in Pulumi Cloud."""
 NO_STACK = "no stack named"
 NOT_SET = "not found for stack"
-HAS_ITS_NAME = "a stack named"
+NO_RESOURCE = "no resource named"
+LOOK = ("refresh", "--preview-only", "--run-program=false")
 CLOUD = ("http:", "https:")
 IN_PROGRESS = "Update in progress:"
 UNREADABLE = "failed to load checkpoint: EOF"
@@ -70,21 +71,22 @@ class DeployedStack:
     def lock(self) -> str | None:
         """Return what the engine says of those who have the stack; None where nobody has it.
 
-        It has no command that only looks. In a bucket or folder it takes the lock to rename a stack
-        to its own name, and then refuses that, since there is a stack of that name (renameStack in
-        pkg/backend/diy/backend.go of pulumi v3.220.0). Pulumi Cloud tells of an update that runs.
+        It has no command that only looks. In a bucket or folder it takes the lock to preview a
+        refresh, which writes no state, and is asked for a resource that no stack has: that it
+        refuses before it starts a provider (Refresh in pkg/backend/diy/backend.go, checkTargets in
+        pkg/engine/deployment.go of pulumi v3.220.0). Pulumi Cloud tells of an update that runs.
         """
         if self._backend().startswith(CLOUD):
             _, found, told = self._told(self._asked("stack", self.arguments[0])).partition(
                 IN_PROGRESS
             )
             return found + "\n".join(told.splitlines()[:3]) if found else None
-        done = self._read("stack", "rename", self.environment, self.arguments[0])
-        if HAS_ITS_NAME in done.stderr:
-            return None
+        target = f"urn:pulumi:{self.environment}::{PROJECT}::fleet:index:Nothing::nothing"
+        done = self._read(*LOOK, f"--target={target}", *self.arguments)
         if words := _lock_in(done.stderr):
             return words
-        self._told(done)
+        if NO_RESOURCE not in done.stderr:
+            self._told(done)
         return None
 
     def _read(self, *words: str) -> subprocess.CompletedProcess[str]:
