@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fleet.deployed_stack import DeployedStack, StackError
+from fleet.deployed_stack import DeployedStack
 from fleet.resume.locks import locks_in
 from toolchain.build import ensure
 
 URN = "urn:pulumi:dev::gpu-fleet::aws:s3/bucket:Bucket::"
 PROVIDER = "urn:pulumi:dev::gpu-fleet::pulumi:providers:aws::burst"
 ID = "8f5e4ab8-5d0e-4a2e-8b07-0123456789ab"
+CONFIG = "config:\n\n  gpu-fleet:admission: deny\n"
 LOCK = {"pid": 77, "username": "ada", "hostname": "runner-7", "timestamp": "2026-11-24T00:41:00Z"}
 
 
@@ -22,6 +23,7 @@ def stack(tmp_path: Path, request: pytest.FixtureRequest) -> DeployedStack:
     """A stack in a folder, with a bucket and another one that was being made."""
     (tmp_path / "state").mkdir()
     (tmp_path / "Pulumi.yaml").write_text("name: gpu-fleet\nruntime: python\n")
+    config = tmp_path / "Pulumi.dev.yaml"
     tools = ensure(("pulumi",), console=None)
     variables = {
         **os.environ,
@@ -37,8 +39,9 @@ def stack(tmp_path: Path, request: pytest.FixtureRequest) -> DeployedStack:
         environment="dev",
         pulumi=tools.path("pulumi"),
         variables=variables,
-        arguments=("--stack=dev", f"--config-file={tmp_path / 'Pulumi.dev.yaml'}"),
+        arguments=("--stack=dev", f"--config-file={config}"),
     )
+    config.write_text(CONFIG)
     init = (made.pulumi, "stack", "init", "dev", "--non-interactive")
     subprocess.run(init, cwd=tmp_path, env=variables, check=True, capture_output=True)
     state = made.exported()
@@ -48,6 +51,7 @@ def stack(tmp_path: Path, request: pytest.FixtureRequest) -> DeployedStack:
         "pending_operations": [{"type": "creating", "resource": bucket("boot")}],
     }
     made.put_back(state)
+    config.write_text(CONFIG)  # without the salt
     return made
 
 
@@ -57,11 +61,12 @@ def bucket(name: str) -> dict[str, object]:
 
 
 def files(stack: DeployedStack) -> dict[Path, bytes]:
-    folder = stack.root / "state"
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Those of the backend, and the stack file."""
+    paths = [*(stack.root / "state").rglob("*"), *stack.root.glob("Pulumi.*")]
+    return {path: path.read_bytes() for path in paths if path.is_file()}
 
 
-def test_to_look_for_a_lock_changes_no_file_of_the_backend(stack: DeployedStack) -> None:
+def test_to_look_for_a_lock_changes_no_file(stack: DeployedStack) -> None:
     before = files(stack)
     assert stack.lock() is None
     assert files(stack) == before
@@ -73,15 +78,3 @@ def test_to_look_for_a_lock_changes_no_file_of_the_backend(stack: DeployedStack)
     (found,) = locks_in(stack.lock() or "")
     assert (found.who, found.process) == ("ada@runner-7", 77)
     assert files(stack) == held
-
-
-def test_a_stack_without_its_passphrase_is_not_said_to_be_free(stack: DeployedStack) -> None:
-    other = {**stack.variables, "PULUMI_CONFIG_PASSPHRASE": "another"}
-    with pytest.raises(StackError, match="passphrase is not the one"):
-        DeployedStack(
-            root=stack.root,
-            environment="dev",
-            pulumi=stack.pulumi,
-            variables=other,
-            arguments=stack.arguments,
-        ).lock()
