@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.events import EventLog, Outcome
-from engine.interrupts import wait
+from engine.interrupts import shielded, wait
 from fleet.destroy.deployed import Resource
 from fleet.preview.refusals import refusals
 from fleet.state_folder import mend
@@ -21,7 +22,9 @@ LOCKED = ("the stack is currently locked", "Another update is currently in progr
 """What the engine says of a lock: in a bucket or folder, and in Pulumi Cloud."""
 NO_STACK = "no stack named"
 NOT_SET = "not found for stack"
-HAS_ITS_NAME = "a stack named"
+CONFIG_FILE = "--config-file"
+NO_RESOURCE = "no resource named"
+LOOK = ("refresh", "--preview-only", "--run-program=false")
 CLOUD = ("http:", "https:")
 IN_PROGRESS = "Update in progress:"
 UNREADABLE = "failed to load checkpoint: EOF"
@@ -60,31 +63,33 @@ class DeployedStack:
 
         Its secrets are encrypted, or with `secrets` in the clear.
 
-        A state in a folder that a killed engine made unreadable is mended. Raises StackError where
-        there is no such stack.
+        Its `deployment` is empty where nothing was deployed. A state in a folder that a killed
+        engine made unreadable is mended. Raises StackError where there is no such stack.
         """
         words = ("stack", "export", *(("--show-secrets",) if secrets else ()), self.arguments[0])
         found: dict[str, Any] = json.loads(self._told(self._read(*words)))
-        return found
+        return {**found, "deployment": found.get("deployment") or {}}
 
     def lock(self) -> str | None:
         """Return what the engine says of those who have the stack; None where nobody has it.
 
-        It has no command that only looks. In a bucket or folder it takes the lock to rename a stack
-        to its own name, and then refuses that, since there is a stack of that name (renameStack in
-        pkg/backend/diy/backend.go of pulumi v3.220.0). Pulumi Cloud tells of an update that runs.
+        It has no command that only looks. In a bucket or folder it takes the lock to preview a
+        refresh, which writes no state, and is asked for a resource that no stack has: that it
+        refuses before it starts a provider (Refresh in pkg/backend/diy/backend.go, checkTargets in
+        pkg/engine/deployment.go of pulumi v3.220.0). Pulumi Cloud tells of an update that runs.
         """
         if self._backend().startswith(CLOUD):
             _, found, told = self._told(self._asked("stack", self.arguments[0])).partition(
                 IN_PROGRESS
             )
             return found + "\n".join(told.splitlines()[:3]) if found else None
-        done = self._read("stack", "rename", self.environment, self.arguments[0])
-        if HAS_ITS_NAME in done.stderr:
-            return None
+        target = f"urn:pulumi:{self.environment}::{PROJECT}::fleet:index:Nothing::nothing"
+        with tempfile.TemporaryDirectory(prefix="fleet-lock-") as name:
+            done = self._read(*LOOK, f"--target={target}", *_copied(self.arguments, Path(name)))
         if words := _lock_in(done.stderr):
             return words
-        self._told(done)
+        if NO_RESOURCE not in done.stderr:
+            self._told(done)
         return None
 
     def _read(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -101,7 +106,7 @@ class DeployedStack:
 
     def resources(self) -> list[Resource]:
         """Return what the state holds; raises StackError where there is no such stack."""
-        found: list[Resource] = (self.exported().get("deployment") or {}).get("resources") or []
+        found: list[Resource] = self.exported()["deployment"].get("resources") or []
         return found
 
     def put_back(self, state: Mapping[str, Any]) -> None:
@@ -171,15 +176,16 @@ class DeployedStack:
         return StackError("\n".join([*told, f"The engine's own words are in {log}."]))
 
     def _asked(self, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.pulumi, *words, "--non-interactive", "--color=never"],
-            cwd=self.root,
-            env=dict(self.variables),
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with shielded():  # Ctrl-C reaches it, too; killed, it would leave its lock
+            return subprocess.run(
+                [self.pulumi, *words, "--non-interactive", "--color=never"],
+                cwd=self.root,
+                env=dict(self.variables),
+                input=given,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
 
     def _backend(self) -> str:
         """Return the address of the backend, such as `file://~` or `s3://bucket`."""
@@ -209,6 +215,17 @@ def variables(tools: Mapping[str, str]) -> dict[str, str]:
     # against a real account the provider plugins are downloaded when they are first needed
     found.pop("PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION", None)
     return found
+
+
+def _copied(arguments: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Return the arguments with a copy of the stack file: a preview writes a missing salt there."""
+    found = []
+    for each in arguments:
+        option, _, path = each.partition("=")
+        if option == CONFIG_FILE and Path(path).exists():
+            each = f"{option}={shutil.copy(path, folder)}"  # noqa: PLW2901  # as it is, or copied
+        found.append(each)
+    return tuple(found)
 
 
 def _follow(events: EventLog, progress: Callable[[Outcome], None]) -> None:

@@ -48,6 +48,6 @@ def _answer(url: str, token: str, query: Mapping[str, str | int]) -> dict[str, A
         )
         answer.raise_for_status()
         found: dict[str, Any] = answer.json()
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:  # or no JSON
         raise HetznerError(type(error).__name__) from None
     return found

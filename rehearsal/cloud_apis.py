@@ -35,6 +35,7 @@ KINDS = {
 PORTS = "providers.json"
 """The file with the ports that the stand-in providers serve."""
 ACCESS_KEY = "aws:iam/accessKey:AccessKey"
+SECURITY_GROUP = "aws:ec2/securityGroup:SecurityGroup"
 
 
 Answer = Callable[[str, Mapping[str, str]], Mapping[str, Any] | None]
@@ -96,10 +97,25 @@ def aws(directory: Path) -> Callable[[Sequence[str]], dict[str, Any]]:
             case ["iam", "delete-access-key", "--user-name", _, "--access-key-id", key]:
                 _delete(directory, ACCESS_KEY, key)
                 return {}
+            case ["ec2", "describe-security-groups", "--filters", filters, "--region", region]:
+                return {"SecurityGroups": _security_groups(directory, filters, region)}
             case _:
                 raise RehearsalError(f"`aws {' '.join(words)}` cannot be rehearsed.")
 
     return answer
+
+
+def _security_groups(directory: Path, filters: str, region: str) -> list[dict[str, Any]]:
+    """The groups of a region that match all filters, in the form that AWS's command takes."""
+    asked = {each["Name"]: each["Values"] for each in json.loads(filters)}
+    groups = (each for each in cloud.read(directory) if each.type == SECURITY_GROUP)
+    return [
+        {"GroupId": each.id, "GroupName": each.inputs["name"], "VpcId": each.outputs["vpcId"]}
+        for each in groups
+        if each.inputs.get("name") in asked["group-name"]
+        and each.outputs.get("vpcId") in asked["vpc-id"]
+        and each.outputs.get("region") == region
+    ]
 
 
 def wait_for_calls(directory: Path) -> None:

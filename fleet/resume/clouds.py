@@ -79,6 +79,14 @@ class Clouds:
             ) from None
         return tuple(str(each["id"]) for each in found)
 
+    def security_groups(self, region: str, vpc: str, name: str) -> tuple[str, ...]:
+        """Return the ids of the security groups of this name in a VPC."""
+        filters = [("group-name", name), ("vpc-id", vpc)]
+        asked = json.dumps([{"Name": key, "Values": [value]} for key, value in filters])
+        where = ("--region", region) if region else ()
+        answer = self.aws(("ec2", "describe-security-groups", "--filters", asked, *where))
+        return tuple(each["GroupId"] for each in answer["SecurityGroups"])
+
     def access_keys(self, user: str) -> dict[str, datetime]:
         """Return when each of a user's access keys was made, by its id."""
         answer = self.aws(("iam", "list-access-keys", "--user-name", user))

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,7 @@ from fleet.deployed_stack import DeployedStack, StackError, variables
 from fleet.resume.clouds import Clouds
 from fleet.resume.known import Known
 from fleet.resume.pending import CREATING, Answer, Pending
-from fleet.resume.run import Plan, Resume, Settled
+from fleet.resume.run import NothingDoneError, Plan, Resume, Settled
 from policies.configuration import PolicyConfigError
 from policies.environment import Environment, load
 from policies.gates.pack_config import pack_config
@@ -44,30 +45,50 @@ def command(root: Path, environment: str, wanted: Wanted) -> int:
     """
     console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
     try:
-        tracked = stack_file(root, environment)
-        known = load(tracked)
-        resume = _resume(root, environment, tracked, wanted, console)
-        plan = resume.plan(lambda seconds: _wait(console, seconds))
-    except (SettingsError, PolicyConfigError, ToolchainError, StackError) as error:
-        console.print(str(error), style="red", markup=False)
-        return UNKNOWN
-    for line in told(plan, environment):
-        console.print(line, markup=False)
-    if plan.empty:
-        return NOTHING
-    if not (wanted.yes or _agreed(console, plan, environment)):
-        return UNKNOWN
-    try:
-        with interruptible():  # without a spinner, which would wipe what the engine asks next
+        with _ended(console, UNKNOWN, "nothing was changed."):
+            tracked = stack_file(root, environment)
+            known = load(tracked)
+            resume = _resume(root, environment, tracked, wanted, console)
+            plan = resume.plan(lambda seconds: _wait(console, seconds))
+        for line in told(plan, environment):
+            console.print(line, markup=False)
+        if plan.empty:
+            return NOTHING
+        if not (wanted.yes or _agreed(console, plan, environment)):
+            return UNKNOWN
+        # without a spinner, which would wipe what the engine asks next
+        with _ended(console, FAILED, f"`fleet resume {environment}` goes on."):
             for line in outcome(resume.settle(plan, lambda _outcome: None)):
                 console.print(line, markup=False)
-    except StackError as error:
-        console.print(str(error), style="red", markup=False)
-        return FAILED
-    except Interrupted as interrupted:
-        console.print(f"Stopped: `fleet resume {environment}` goes on.")
-        return interrupted.exit_code
+    except _EndedError as ended:
+        return ended.code
     return _become_update(resume.stack, known, yes=wanted.yes)
+
+
+class _EndedError(RuntimeError):
+    """The command has said why it ends; `code` is its exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+@contextmanager
+def _ended(console: Console, code: int, stopped: str) -> Iterator[None]:
+    """Say what went wrong, and raise _EndedError; `stopped` is what follows Ctrl-C."""
+    try:
+        with interruptible():
+            yield
+    except (SettingsError, PolicyConfigError, ToolchainError, StackError) as error:
+        console.print(str(error), style="red", markup=False)
+        if isinstance(error, NothingDoneError):
+            code = UNKNOWN
+        elif code == FAILED:
+            console.print(f"Once that is mended, {stopped}", markup=False)
+        raise _EndedError(code) from None
+    except Interrupted as interrupted:
+        console.print(f"Stopped: {stopped}", markup=False)
+        raise _EndedError(interrupted.exit_code) from None
 
 
 def _resume(

@@ -5,6 +5,7 @@ settings, of IAM's users, roles and policies in an account, of an object in its 
 it is there, its own provider says in a refresh. Hetzner gives out numbers, so its API is asked by
 name, which is unique in a project (docs/resources of terraform-provider-hcloud v1.54.0 say so of
 servers and networks; for the others the API answers `uniqueness_error`, "name is already used").
+EC2 does so of security groups, and is asked by name and VPC.
 The secret of an AWS access key is shown once, so another key takes its place.
 """
 
@@ -96,6 +97,12 @@ def _queue(begun: Pending, clouds: Clouds) -> Answer:
     return Answer(ids=(f"https://sqs.{region}.{domain}/{whose.account}/{name}",))
 
 
+def _security_group(begun: Pending, clouds: Clouds) -> Answer:
+    """EC2 gives out its id; its name is unique in its VPC."""
+    name, vpc = _text(begun, "name"), _text(begun, "vpcId")
+    return Answer(ids=clouds.security_groups(clouds.region(begun), vpc, name))
+
+
 def _access_key(begun: Pending, clouds: Clouds) -> Answer:
     """The keys of its user that the state lacks and that were made when the engine was killed.
 
@@ -132,6 +139,7 @@ BY_TYPE: Mapping[str, Lookup] = {
     "aws:cloudwatch/eventRule:EventRule": _joined("name"),
     "aws:cloudwatch/eventTarget:EventTarget": _joined("rule", "targetId", by="-"),
     "aws:ec2/placementGroup:PlacementGroup": _joined("name"),
+    "aws:ec2/securityGroup:SecurityGroup": _security_group,
     ACCESS_KEY: _access_key,
     "aws:iam/instanceProfile:InstanceProfile": _joined("name"),
     "aws:iam/policy:Policy": _iam_policy,

@@ -13,15 +13,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from fleet.destroy.deployed import Resource, kind_of, name_of
 from settings.names import RELEASE
 
 OPERATIONS = "pending_operations"
+NEVER = datetime.min.replace(tzinfo=UTC)
 CREATING = "creating"
 REQUEST_S = 60.0
+"""How long a request to a cloud is taken to last. Nothing enforces it: a provider that outlives its
+engine may take longer, so a person looks for one before the answer, as the runbook says.
+"""
 SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 """What marks a secret in a state (SigKey and SecretSig in sdk/go/common/resource/sig of pulumi).
 
@@ -109,7 +113,7 @@ def pending(state: Mapping[str, Any]) -> list[Pending]:
 def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
     """Return for how many seconds a cloud may still be making what the engine had asked for.
 
-    The engine has written the state right before it asked; a request takes a minute at most.
+    The engine has written the state right before it asked.
     """
     if not any(each.operation == CREATING for each in pending(state)):
         return 0.0
@@ -117,8 +121,9 @@ def on_its_way_s(state: Mapping[str, Any], now: datetime) -> float:
 
 
 def written(state: Mapping[str, Any]) -> datetime:
-    """Return when an update has last written the state."""
-    return datetime.fromisoformat(state["deployment"]["manifest"]["time"])
+    """Return when an update has last written the state; the first of all times if none has."""
+    manifest = state["deployment"].get("manifest")
+    return datetime.fromisoformat(manifest["time"]) if manifest else NEVER
 
 
 def fingerprint(state: Mapping[str, Any]) -> tuple[Any, ...]:

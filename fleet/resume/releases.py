@@ -5,7 +5,8 @@ with status and version as labels (makeKey in pkg/storage/storage.go, newSecrets
 pkg/storage/driver/secrets.go of helm v4.3.1). The first one is `pending-install` until all objects
 of the chart are ready. Helm upgrades nothing that is pending (prepareUpgrade in
 pkg/action/upgrade.go), and Pulumi's provider reads it as if it were whole (Read in
-provider/pkg/provider/helm_release.go of pulumi-kubernetes v4.34.2), so nobody else asks.
+provider/pkg/provider/helm_release.go of pulumi-kubernetes, as read at 94977969d641, 27 commits
+after v4.32.0), so nobody else asks.
 """
 
 import shlex

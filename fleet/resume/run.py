@@ -56,6 +56,10 @@ class Settled:
     useless: tuple[str, ...] = ()
 
 
+class NothingDoneError(StackError):
+    """The stack is not as it was planned for, and nothing was changed."""
+
+
 class UnfinishedError(StackError):
     """Helm must end releases before an update goes on; the text has a line with each command."""
 
@@ -123,10 +127,14 @@ class Resume:
     def settle(self, plan: Plan, progress: Callable[[Outcome], None]) -> Settled:
         """Put into the state what there is, and read it; a run that is killed goes on by another.
 
-        Raises StackError where somebody has begun or ended an update since the plan.
+        Raises NothingDoneError where somebody has begun or ended an update since the plan.
         """
         new = settled(plan.state, plan.answers)
-        if self._unchanged(plan):
+        try:
+            locks = self._unchanged(plan)
+        except StackError as error:
+            raise NothingDoneError(str(error)) from None
+        if locks:
             self.stack.open()
         if plan.begun:
             self.stack.put_back(new)

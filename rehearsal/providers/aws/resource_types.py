@@ -144,7 +144,7 @@ _IAM = (
         name="InstanceProfile",
         input_checks=input_checks.IAM_PROFILE,
         creation_checks=OF_ROLE,
-        unique=unique_names.IAM,
+        unique=unique_names.INSTANCE_PROFILE,
         replace_on=("name", "namePrefix", "path"),
         auto_name=AutoName(limit=128),
         defaults={"path": "/"},

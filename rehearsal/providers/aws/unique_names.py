@@ -5,7 +5,7 @@ AWS SDK for Go v2: ec2 v1.311.0, iam v1.54.7, sqs v1.44.2, in `api_op_<operation
 
 - CreateUser, CreateRole, CreatePolicy: "names must be unique within the account. Names are not
   distinguished by case." A path makes no other name of it. CreateInstanceProfile answers
-  EntityAlreadyExists as they do.
+  EntityAlreadyExists as they do, and says nothing of case: here `Ops` and `ops` are two profiles.
 - CreateBucket: unique in all accounts of a partition. In us-east-1 one's own bucket is made again
   without an error, but the provider looks first and refuses (terraform-provider-aws,
   internal/service/s3/bucket.go, resourceBucketCreate).
@@ -26,6 +26,7 @@ access keys have no names. The launch templates that Karpenter makes are in
 from rehearsal.providers.unique import Unique
 
 IAM = (Unique(any_case=True),)
+INSTANCE_PROFILE = (Unique(),)
 BUCKET = (Unique(property="bucket"),)
 QUEUE = (
     Unique(

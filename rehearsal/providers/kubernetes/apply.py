@@ -15,7 +15,7 @@ from rehearsal.providers.contract import Resource, State
 from rehearsal.providers.kubernetes import objects, readiness
 from rehearsal.providers.kubernetes.ignored import with_ignored
 from rehearsal.providers.kubernetes.readiness import Discovery, ServedKind
-from rehearsal.providers.kubernetes.taken_over import forced_at_preview, taken_over
+from rehearsal.providers.kubernetes.taken_over import forced, taken_over
 from rehearsal.providers.secrets import secret_texts
 from rehearsal.providers.values import Properties, Unknown, has_unknown
 
@@ -60,7 +60,7 @@ class Objects:
         known = None if new else self.api.get(path)
         if known is not None:
             body = with_ignored(body, known, manager, ignored)
-        force = known is not None and forced_at_preview(known)
+        force = known is None or forced(known, preview=True)
         try:
             with _titled(resource, inputs):
                 if new and not self.adopts:
@@ -95,7 +95,8 @@ class Objects:
                 raise RefusedError("it is gone; `pulumi refresh` takes note.", summary="gone")
             live = self._taken_over(path, live, manager)
             body = with_ignored(body, live, manager, ignored)
-            return self.api.apply(path, body, manager=manager)
+            force = forced(live, preview=False)
+            return self.api.apply(path, body, manager=manager, force=force)
 
     def _taken_over(self, path: str, live: Properties, manager: str) -> Properties:
         """The object once `manager` has what the real provider takes over from others."""

@@ -59,6 +59,11 @@ def stopped(plane: ControlPlane, manager: str) -> None:
     )
 
 
+def applied(plane: ControlPlane, manager: str) -> None:
+    """The same by `kubectl apply --server-side --force-conflicts`, under a field manager."""
+    plane.api.apply(PATH, pool("0"), manager=manager, force=True)
+
+
 def limit(plane: ControlPlane) -> Any:
     found = plane.api.get(PATH)
     assert found is not None
@@ -80,3 +85,27 @@ def test_the_limit_of_any_other_manager_would_be_a_conflict(
     with pytest.raises(Refused, match="conflict"):
         kubernetes.updated(made, pool("24"))
     assert limit(plane) == "0"
+
+
+def test_what_kubectl_has_applied_is_taken_over_without_a_word(
+    kubernetes: FakeEngine, made: Made, plane: ControlPlane
+) -> None:
+    """So is what managers have applied whose names begin like its own."""
+    kubernetes.updated(made, pool("20"))
+    applied(plane, "kubectl-of-ada")
+    kubernetes.updated(made, pool("24"))
+    assert limit(plane) == "24"
+
+    applied(plane, "argocd")
+    with pytest.raises(Refused, match="conflict"):
+        kubernetes.updated(made, pool("28"))
+
+
+def test_an_object_that_says_no_owner_of_its_fields_is_overwritten(
+    kubernetes: FakeEngine, made: Made, plane: ControlPlane
+) -> None:
+    stopped(plane, FIELD_MANAGER)
+    headers = {"Content-Type": "application/merge-patch+json"}
+    plane.api.request("PATCH", PATH, {"metadata": {"managedFields": [{}]}}, headers=headers)
+    kubernetes.updated(made, pool("24"))
+    assert limit(plane) == "24"

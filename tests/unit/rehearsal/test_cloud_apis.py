@@ -8,7 +8,7 @@ import pytest
 
 from fleet.destroy.left import at_hetzner
 from fleet.resume.clouds import Clouds
-from rehearsal.cloud_apis import ACCESS_KEY, PORTS, aws, served
+from rehearsal.cloud_apis import ACCESS_KEY, PORTS, SECURITY_GROUP, aws, served
 from rehearsal.errors import RehearsalError
 from rehearsal.providers import cloud
 from rehearsal.providers.__main__ import served as providers
@@ -31,6 +31,7 @@ def directory(tmp_path: Path) -> Path:
 def put(held: Cloud, provider: str, type_: str, id_: str, inputs: dict[str, Any]) -> None:
     thing = CloudObject(provider=provider, type=type_, id=id_, name="x", inputs={}, outputs={})
     thing.inputs.update(inputs)
+    thing.outputs.update(inputs)
     held.put(thing)
 
 
@@ -53,6 +54,18 @@ def test_a_key_is_deleted_where_its_provider_has_it(
         clouds = Clouds(resources=(), token=lambda: None, kubeconfig=str, aws=aws(directory))
         clouds.delete_access_key("fleet-dev-lakefs", "AKIA1")
     assert [each.id for each in cloud.read(directory) if each.type == ACCESS_KEY] == ["AKIA2"]
+
+
+def test_aws_finds_a_security_group_by_name_in_its_vpc_and_region(directory: Path) -> None:
+    held = Cloud(directory)
+    for number, vpc in enumerate(("vpc-a", "vpc-b"), 1):
+        group: dict[str, Any] = {"name": "burst-efa", "vpcId": vpc, "region": "us-east-1"}
+        put(held, "aws", SECURITY_GROUP, f"sg-{number}", group)
+    clouds = Clouds(resources=(), token=lambda: None, kubeconfig=str, aws=aws(directory))
+    assert clouds.security_groups("us-east-1", "vpc-b", "burst-efa") == ("sg-2",)
+    assert clouds.security_groups("us-east-1", "vpc-b", "other") == ()
+    assert clouds.security_groups("us-east-1", "vpc-c", "burst-efa") == ()
+    assert clouds.security_groups("eu-west-1", "vpc-b", "burst-efa") == ()
 
 
 def test_aws_tells_a_users_keys_and_the_account_and_refuses_the_rest(directory: Path) -> None:

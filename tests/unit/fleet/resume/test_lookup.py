@@ -1,11 +1,21 @@
 """Under which id a resource that was being made would be in its cloud."""
 
-from collections.abc import Sequence
+import ast
+import inspect
+import json
+import pkgutil
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+from pulumi import CustomResource, ProviderResource
 
+import components
+import stacks
 from fleet.resume.clouds import AskError, Clouds
 from fleet.resume.lookup import BY_TYPE, KUBERNETES, LAKEFS, REPEATABLE, look_up
 from fleet.resume.pending import Answer, Pending
@@ -15,6 +25,7 @@ from tests.support.hetzner import project
 URN = "urn:pulumi:dev::gpu-fleet::"
 KILLED = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
 PROVIDER = f"{URN}pulumi:providers:aws::aws-burst"
+GROUP = "aws:ec2/securityGroup:SecurityGroup"
 ARN = "arn:aws:iam::123456789012:user/karpenter"
 PROVIDERS = {"urn": PROVIDER, "type": "pulumi:providers:aws", "inputs": {"region": "us-east-1"}}
 USER = {"urn": f"{URN}aws:iam/user:User::u", "type": "aws:iam/user:User", "outputs": {"arn": ARN}}
@@ -35,11 +46,40 @@ def nobody(words: Sequence[str]) -> dict[str, Any]:
     raise AskError(f"ask with `aws {' '.join(words)}`")
 
 
+KNOWN = (KUBERNETES, LAKEFS, *REPEATABLE, "gpu:", "pulumi:")
+CLOUDS = ("pulumi_aws", "pulumi_hcloud")
+
+
+def made(module: ModuleType) -> Iterator[str]:
+    """The classes of clouds' resources that the module's functions make."""
+    for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+                found = getattr(vars(module).get(owner), name, None)
+            case ast.Call(func=ast.Name(id=name)):
+                found = vars(module).get(name)
+            case _:
+                continue
+        if not (inspect.isclass(found) and issubclass(found, CustomResource)):
+            continue
+        if found.__module__.startswith(CLOUDS) and not issubclass(found, ProviderResource):
+            yield found.__name__
+
+
 @pytest.mark.parametrize("environment", ["dev", "prod", "research"])
 def test_every_type_of_an_environment_can_be_looked_up(environment: str) -> None:
     types = {each.type for each in resources(environment)}
-    known = (KUBERNETES, LAKEFS, *REPEATABLE, "gpu:", "pulumi:")
-    assert {each for each in types if not each.startswith(known)} <= {*BY_TYPE}
+    assert {each for each in types if not each.startswith(KNOWN)} <= {*BY_TYPE}
+
+
+def test_every_type_of_a_cloud_that_any_setting_makes_can_be_looked_up() -> None:
+    names: tuple[str, ...] = ()
+    for package in (components, stacks):
+        found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        names += tuple(each.name for each in found if not each.name.endswith("__main__"))
+    classes = {name for each in names for name in made(import_module(each))}
+    assert "SecurityGroup" in classes, "it is there with EFA alone"
+    assert classes <= {each.rpartition(":")[2] for each in BY_TYPE}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +137,27 @@ def test_hetzner_is_asked_by_name_whatever_proxy_is_set(monkeypatch: pytest.Monk
     assert (found, none) == (Answer(ids=("1",)), Answer())
 
 
+def test_a_security_group_is_asked_for_by_name_and_vpc() -> None:
+    asked: list[str] = []
+
+    def aws(words: Sequence[str]) -> dict[str, Any]:
+        asked.extend(words)
+        return {"SecurityGroups": [{"GroupId": "sg-0a1b"}]}
+
+    group = begun(GROUP, name="fleet-dev-burst-efa", vpcId="vpc-0c2d")
+    assert look_up(group, clouds(PROVIDERS, aws=aws)) == Answer(ids=("sg-0a1b",))
+    *command, filters, option, region = asked
+    assert (command, option, region) == (
+        ["ec2", "describe-security-groups", "--filters"],
+        "--region",
+        "us-east-1",
+    )
+    assert {each["Name"]: each["Values"] for each in json.loads(filters)} == {
+        "group-name": ["fleet-dev-burst-efa"],
+        "vpc-id": ["vpc-0c2d"],
+    }
+
+
 def test_an_access_key_of_that_time_that_nobody_knows_is_to_be_deleted() -> None:
     """Its secret was told to the engine that died; other keys may be in somebody's use."""
     known = {"urn": f"{URN}aws:iam/accessKey:AccessKey::k", "type": "aws", "id": "AKIAKNOWN"}
@@ -116,6 +177,7 @@ def test_an_access_key_of_that_time_that_nobody_knows_is_to_be_deleted() -> None
     [
         ("aws:ec2/vpc:Vpc", {}, "look into its cloud"),
         ("aws:s3/bucket:Bucket", {"bucket": {"ciphertext": "x"}}, "does not tell its bucket"),
+        (GROUP, {"name": "efa", "vpcId": "vpc-1"}, "ask with `aws ec2 describe-security-groups"),
         ("aws:s3/bucket:Bucket", {"bucket": True}, "does not tell its bucket"),
         ("aws:iam/policy:Policy", {"name": "a"}, "ask with `aws sts get-caller-identity`"),
         ("aws:iam/accessKey:AccessKey", {"user": "u"}, "ask with `aws iam list-access-keys"),

@@ -19,7 +19,7 @@ from fleet.resume.command import outcome, question, told
 from fleet.resume.known import Known
 from fleet.resume.locks import SILENT_S
 from fleet.resume.pending import OPERATIONS, SECRET
-from fleet.resume.run import Resume, Settled, UnfinishedError
+from fleet.resume.run import NothingDoneError, Resume, Settled, UnfinishedError
 from settings.names import RELEASE
 from tests.support.hetzner import project
 from tests.support.kube_server import serving
@@ -223,7 +223,7 @@ def test_an_update_that_began_since_the_plan_keeps_its_lock(tmp_path: Path) -> N
     known = stack(tmp_path, BUCKET, locks=[HERE_GONE])
     plan = resume(known).plan()
     known.locks[:] = [elsewhere(datetime.now(UTC))]
-    with pytest.raises(StackError, match=r"begun meanwhile\. Locked by ada@runner-7"):
+    with pytest.raises(NothingDoneError, match=r"begun meanwhile\. Locked by ada@runner-7"):
         resume(known).settle(plan, silent)
     assert known.done == []
 
@@ -232,7 +232,7 @@ def test_an_update_that_ended_since_the_plan_is_not_overwritten(tmp_path: Path) 
     known = stack(tmp_path, BUCKET)
     plan = resume(known).plan()
     known.held["deployment"] = {**known.held["deployment"], OPERATIONS: []}
-    with pytest.raises(StackError, match="The state of dev was changed meanwhile"):
+    with pytest.raises(NothingDoneError, match="The state of dev was changed meanwhile"):
         resume(known).settle(plan, silent)
     assert known.done == []
 
@@ -391,3 +391,11 @@ def test_after_a_failure_of_the_network_nobody_is_told_that_it_may_be_gone(tmp_p
 def test_a_name_that_is_not_pending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StackError, match='--gone is "cpu-2"; being made: boot'):
         resume(stack(tmp_path, BUCKET), Known(gone=["cpu-2"])).plan()
+
+
+def test_a_stack_to_which_nothing_was_deployed_has_its_lock_opened(tmp_path: Path) -> None:
+    known = stack(tmp_path, locks=[elsewhere(datetime.now(UTC) - timedelta(seconds=2 * SILENT_S))])
+    known.held["deployment"] = {}
+    going = resume(known, asks=False)
+    assert going.settle(going.plan(), silent) == Settled()
+    assert known.done == ["open"]

@@ -10,6 +10,7 @@ from tests.support.rehearsal.provider_engine import FakeEngine, Refused
 QUEUE = "aws:sqs/queue:Queue"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
 VPC = "aws:ec2/vpc:Vpc"
+PROFILE = "aws:iam/instanceProfile:InstanceProfile"
 RULE = "aws:cloudwatch/eventRule:EventRule"
 BUCKET = "aws:s3/bucket:Bucket"
 BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
@@ -25,7 +26,6 @@ ONCE: dict[str, tuple[str, Properties]] = {
     "a user": ("aws:iam/user:User", {"name": "Ops"}),
     "a role": ("aws:iam/role:Role", {"name": "Ops", "assumeRolePolicy": json.dumps(TRUST)}),
     "a policy": ("aws:iam/policy:Policy", {"name": "Ops", "policy": json.dumps(MAY)}),
-    "an instance profile": ("aws:iam/instanceProfile:InstanceProfile", {"name": "Ops"}),
 }
 
 
@@ -44,6 +44,14 @@ def test_iam_gives_a_name_once_whatever_its_case_and_path(aws: FakeEngine, case:
     type_, inputs = ONCE[case]
     second: Properties = {**inputs, "name": "ops", "path": "/fleet/"}
     assert 'name is "ops", which another' in doubled(aws, type_, inputs, second)
+
+
+def test_an_instance_profile_has_its_name_alone_as_it_is_written(aws: FakeEngine) -> None:
+    """Of its case alone AWS documents nothing."""
+    assert not doubled(aws, PROFILE, {"name": "Ops"}, {"name": "ops"})
+    second: Properties = {"name": "Ops", "path": "/fleet/"}
+    with pytest.raises(Refused, match='name is "Ops", which another InstanceProfile'):
+        aws.created(PROFILE, second, "third")
 
 
 def test_a_bucket_is_there_once(aws: FakeEngine) -> None:
