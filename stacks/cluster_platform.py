@@ -132,11 +132,6 @@ def cluster_platform(
     teams = Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
     if queues:
         QueueEntry("queue-entry", QueueEntryArgs(queues=queues, teams=teams), on_cluster)
-    if any(queue.pools for queue in queues.values()):
-        buffers = GangBufferArgs(
-            queues=queues, machines=_rentable(gpu_pools), crds=volcano.release, spaces=[teams]
-        )
-        GangBuffer("gang-buffer", buffers, on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
     monitoring = Monitoring("monitoring", monitored, after(on_cluster, volumes))
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
@@ -151,7 +146,17 @@ def cluster_platform(
         bmcs=_bmcs(settings),
     )
     SystemNetwork("system-network", network, on_cluster)
-    return _karpenter(settings, at_site, machines.ready)
+    karpenter = _karpenter(settings, at_site, machines.ready)
+    if any(queue.pools for queue in queues.values()):
+        buffers = GangBufferArgs(
+            queues=queues,
+            machines=_rentable(gpu_pools),
+            crds=volcano.release,
+            karpenter=[each.controller for each in karpenter.values()],
+            spaces=[teams],
+        )
+        GangBuffer("gang-buffer", buffers, on_cluster)
+    return karpenter
 
 
 def _teams(

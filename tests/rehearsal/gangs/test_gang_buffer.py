@@ -68,6 +68,17 @@ def test_with_its_gang_the_buffer_goes(fleet: Gangs) -> None:
     fleet.ground.wait(lambda: not fleet.api.items(templates), "its template stays")
 
 
+def test_the_machines_of_a_gang_that_ends_go_also_where_nothing_else_waits(fleet: Gangs) -> None:
+    """Karpenter keeps machines on which a buffer had pods until it looks for machines again."""
+    fleet.owned(1)
+    fleet.submit("both", "three", 3)
+    fleet.runs("both", "three", 3)
+    fleet.ground.wait(lambda: not fleet.buffers("both"), "the buffer outlives the wait")
+    fleet.end("both", "three")
+    fleet.more_passes(1)
+    fleet.ground.wait(fleet.is_rid_of_idle, "machines that nobody needs stay")
+
+
 def test_killed_at_any_time_it_goes_on_where_it_was(fleet: Gangs) -> None:
     fleet.owned(1)
     fleet.submit("both", "three", 3)

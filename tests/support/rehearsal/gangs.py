@@ -151,6 +151,11 @@ class Gangs:
                 path = f"{NODE_CLAIMS}/{claim['metadata']['name']}/status"
                 self.ground.patch(path, {"status": {"lastPodEventTime": LONG_AGO}})
 
+    def is_rid_of_idle(self) -> bool:
+        """Whether no rented machine is left; `consolidateAfter` is over for those that are."""
+        self.aged()
+        return not self.rented()
+
     def cordoned(self, node: str) -> None:
         self.ground.patch(f"{NODES}/{node}", {"spec": {"unschedulable": True}})
 
