@@ -298,12 +298,16 @@ def _volcano(queues: Mapping[str, Queue]) -> VolcanoArgs:
 
 
 def _rentable(gpu_pools: Mapping[str, ResolvedPool]) -> dict[str, dict[str, str]]:
-    """Return what a pod may ask of a new machine of each rented pool."""
+    """Return what a pod may ask of a new machine of each rented pool.
+
+    No huge pages: Karpenter launches no machine for a pod that asks for them.
+    """
     return {
         name: {
             "cpu": str(len(parse_list(pool.plan.workload))),
             "memory": f"{pool.launchable_memory_mib}Mi",
             GPU: str(pool.hardware.gpu_count),
+            **({pool.fabric.resource: str(pool.fabric.per_machine)} if pool.fabric else {}),
         }
         for name, pool in gpu_pools.items()
         if pool.launchable_memory_mib is not None

@@ -28,6 +28,7 @@ from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 from components.platform import controller_pod
 from components.platform.controller_pod import FOLDER, Program
 from components.platform.rights import grant
+from settings.karpenter import DAEMONS_MIB
 from settings.names import GANG_BUFFER, VOLCANO_NAMESPACE
 from settings.types import Queue
 from settings.versions import PYTHON_IMAGE
@@ -44,7 +45,7 @@ class GangBufferArgs:
 
     queues: Mapping[str, Queue]
     machines: Mapping[str, Mapping[str, str]]
-    """What a pod may ask of a new machine of each rented pool: CPUs, memory and GPUs."""
+    """What a pod may ask of a new machine of each rented pool, by resource."""
     crds: pulumi.Resource
     karpenter: Iterable[pulumi.Resource] = ()
     """What brings the kind CapacityBuffer."""
@@ -117,7 +118,10 @@ def _rounds(name: str, karpenter: Iterable[pulumi.Resource], child: pulumi.Resou
 
 
 def _settings(args: GangBufferArgs) -> str:
-    """Return what the program is told: its queues, all namespaces with GPUs, and the machines."""
+    """Return what the program is told: its queues, all namespaces with GPUs, and the machines.
+
+    `daemons` is what pods of DaemonSets may ask of a machine beside those.
+    """
     served = {
         name: {
             "pools": list(queue.pools),
@@ -126,7 +130,12 @@ def _settings(args: GangBufferArgs) -> str:
         for name, queue in sorted(args.queues.items())
         if queue.pools
     }
-    told = {"queues": served, "spaces": sorted(args.queues), "machines": dict(args.machines)}
+    told = {
+        "queues": served,
+        "spaces": sorted(args.queues),
+        "machines": dict(args.machines),
+        "daemons": {"memory": f"{DAEMONS_MIB}Mi"},
+    }
     return json.dumps(told, indent=1, sort_keys=True)
 
 

@@ -28,6 +28,7 @@ def test_it_is_told_the_queues_with_pools_and_all_namespaces_whose_pods_hold_gpu
     assert told["queues"] == {"both": {"pools": ["dgx", "burst"], "give_back_after_minutes": 20}}
     assert told["spaces"] == ["both", "owned"]
     assert told["machines"] == MACHINES
+    assert told["daemons"] == {"memory": "512Mi"}
 
 
 def test_it_writes_in_the_namespaces_of_those_queues_alone() -> None:
