@@ -5,6 +5,8 @@ first term of their node affinity excludes its machines, and Karpenter 1.14.1 ig
 whose first term does (pkg/controllers/provisioning/provisioner.go,
 validateKarpenterManagedLabelCanExist; pkg/scheduling/requirements.go, newPodRequirements). A
 scheduler reads all terms. So it counts the gang once and whole, whatever Volcano says of each pod.
+Of a node that it drains it counts the pods by each term (preferences.go,
+removeRequiredNodeAffinityTerm); what it makes for these is on its way when their gang waits.
 
 A buffer that only keeps machines names them. No new machine has such a name, so none is made even
 while the gang starts and its pods take the place of the buffer's.

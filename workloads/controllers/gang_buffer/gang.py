@@ -12,9 +12,6 @@ from workloads.controllers.gang_buffer.place import Need
 GROUP = "scheduling.k8s.io/group-name"
 SAYS = "fleet.gpu/gang-buffer"
 SINCE = "fleet.gpu/gang-buffer-since"
-_STARTED = ("Running", "Completed")
-"""The phases of a PodGroup that has what it needs (Volcano 1.14.1, pkg/scheduler/framework,
-`jobStatus`); one that lost a machine is Unknown or Pending."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +69,14 @@ class Gang:
 
 
 def may_wait(group: Mapping[str, Any]) -> bool:
-    """Return whether a PodGroup waits, or has been told something, so that its pods matter."""
-    notes = group["metadata"].get("annotations") or {}
-    started = (group.get("status") or {}).get("phase") in _STARTED
-    return not started or SAYS in notes or SINCE in notes
+    """Return whether a PodGroup may be one that waits, so that its pods matter.
+
+    By Volcano's counts, not by the phase, which is Running or Completed also where members that
+    failed make up the number.
+    """
+    status = group.get("status") or {}
+    has = int(status.get("running") or 0) + int(status.get("succeeded") or 0)
+    return has < int(group["spec"].get("minMember", 1))
 
 
 def gangs(groups: Sequence[Mapping[str, Any]], pods: Sequence[Mapping[str, Any]]) -> list[Gang]:

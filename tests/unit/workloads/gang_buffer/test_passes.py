@@ -38,7 +38,7 @@ def pod(name: str) -> dict[str, Any]:
 class Server:
     """An API server with one gang in queue `here`, and a namespace that it does not let us read."""
 
-    phase: str = "Inqueue"
+    status: dict[str, int] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     bound: int = 1000
     """How often the pod is read before it has a node."""
@@ -62,7 +62,7 @@ class Server:
         if path.endswith("/podgroups"):
             metadata = {"name": "train", "namespace": "here", "uid": "u", "creationTimestamp": "1"}
             group = {"metadata": {**metadata, "annotations": self.notes}, "spec": {"minMember": 1}}
-            return {"items": [{**group, "status": {"phase": self.phase}}]}
+            return {"items": [{**group, "status": self.status}]}
         if path.endswith("/pods"):
             return {"items": [self._pod()]}
         metadata = [{"name": name, "labels": {GANG: "u"}} for name in self.buffers]
@@ -110,15 +110,19 @@ def test_a_queue_that_cannot_be_read_leaves_the_others_served(
     assert [each for each in server.written if "podgroups/train" in each]
 
 
-@pytest.mark.parametrize("phase", ["Running", "Completed"])
-def test_where_no_gang_waits_no_pods_are_read_and_the_pause_is_longer(phase: str) -> None:
-    server = Server(phase=phase)
+@pytest.mark.parametrize("which", ["running", "succeeded"])
+def test_where_no_gang_waits_no_pods_are_read_and_the_pause_is_longer(which: str) -> None:
+    server = Server(status={which: 1})
     assert served(server) == Pass(is_fine=True, waits=False)
     assert not [each for each in server.asked if each.endswith("/pods")]
 
 
+def test_a_gang_whose_members_failed_may_wait() -> None:
+    assert served(Server(status={"failed": 1})).waits
+
+
 def test_a_gang_that_was_told_something_is_looked_at_until_that_is_gone() -> None:
-    server = Server(phase="Running", notes={SAYS: "asked"}, bound=0)
+    server = Server(status={"running": 1}, notes={SAYS: "asked"}, bound=0)
     assert served(server).waits
     assert server.written == ["PATCH podgroups/train"]
 
