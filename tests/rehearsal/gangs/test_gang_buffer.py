@@ -149,6 +149,31 @@ def test_the_rest_of_a_gang_that_lost_a_machine_gets_another(fleet: Gangs) -> No
     assert fleet.made() == 3
 
 
+@pytest.mark.slow
+def test_one_machine_comes_for_one_that_is_taken_back(fleet: Gangs) -> None:
+    """Karpenter counts the pods of a machine that it drains, and makes the other itself."""
+    fleet.owned(1)
+    fleet.submit("both", "two", 2)
+    fleet.runs("both", "two", 2)
+    (machine,) = fleet.rented()
+    fleet.taken_back(machine)
+    fleet.ground.wait(lambda: fleet.made() == 2, "no machine comes in its place")
+    fleet.ground.wait(lambda: machine not in fleet.rented(), "the machine stays")
+    fleet.runs("both", "two", 2)
+    fleet.more_passes()
+    assert fleet.made() == 2
+
+
+@pytest.mark.slow
+def test_members_that_volcano_numbers_are_one_buffer(fleet: Gangs) -> None:
+    fleet.submit("both", "ranks", 3, plugins={"env": [], "svc": []})
+    fleet.ground.wait(lambda: fleet.buffers("both"), "no buffer")
+    (one,) = fleet.buffers("both")
+    assert one["spec"]["replicas"] == 3
+    fleet.runs("both", "ranks", 3)
+    assert fleet.made() == 3
+
+
 def test_the_api_server_lets_a_gang_span_pools_there_and_nowhere_else(fleet: Gangs) -> None:
     refused = {
         "both": fleet.refusal(JOBS.format("both"), gang("both", "hard", 2, **HARD)),
