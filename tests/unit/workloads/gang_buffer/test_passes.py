@@ -12,7 +12,7 @@ from workloads.controllers.gang_buffer.__main__ import Pass, pass_once
 from workloads.controllers.gang_buffer.buffer import GANG
 from workloads.controllers.gang_buffer.gang import SAYS
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "queues": {
         name: {"pools": ["dgx", "burst"], "give_back_after_minutes": 30}
         for name in ("gone", "here")
@@ -65,12 +65,8 @@ class Server:
             return {"items": [{**group, "status": self.status}]}
         if path.endswith("/pods"):
             return {"items": [self._pod()]}
-        metadata = [{"name": name, "labels": {GANG: "u"}} for name in self.buffers]
-        found = {
-            "nodes": self.nodes,
-            "nodepools": [SPOT],
-            "capacitybuffers": [{"metadata": each} for each in metadata],
-        }
+        ours = [{"metadata": {"name": name, "labels": {GANG: "u"}}} for name in self.buffers]
+        found = {"nodes": self.nodes, "nodepools": [SPOT], "capacitybuffers": ours}
         return {"items": found.get(plain.rpartition("/")[2], [])}
 
     def _pod(self) -> dict[str, Any]:
