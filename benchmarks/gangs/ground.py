@@ -99,9 +99,10 @@ class Ground:
         releases = ReleaseControllers(
             place=self.place, kinds=Discovery(self.api), programs=controller_programs(self.tools)
         )
-        values = release.inputs["values"]
-        settings = {**values["settings"], **self.karpenter}
-        releases.start({**release.inputs, "values": {**values, "settings": settings}})
+        inputs: dict[str, Any] = dict(release.inputs)
+        values = dict(inputs["values"])
+        values["settings"] = {**values["settings"], **self.karpenter}
+        releases.start({**inputs, "values": values})
 
     def rounds(self) -> int:
         """How often this Karpenter has decided to make machines."""
