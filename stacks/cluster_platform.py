@@ -132,11 +132,6 @@ def cluster_platform(
     teams = Teams("teams", _teams(environment, gpu_pools, volcano), on_cluster)
     if queues:
         QueueEntry("queue-entry", QueueEntryArgs(queues=queues, teams=teams), on_cluster)
-    if any(queue.pools for queue in queues.values()):
-        buffers = GangBufferArgs(
-            queues=queues, machines=_rentable(gpu_pools), crds=volcano.release, spaces=[teams]
-        )
-        GangBuffer("gang-buffer", buffers, on_cluster)
     monitored = _monitoring(environment, gpu_pools, secrets)
     monitoring = Monitoring("monitoring", monitored, after(on_cluster, volumes))
     gpus = GpuOperator("gpu-operator", _gpu_operator(gpu_pools, monitoring), on_cluster)
@@ -151,7 +146,17 @@ def cluster_platform(
         bmcs=_bmcs(settings),
     )
     SystemNetwork("system-network", network, on_cluster)
-    return _karpenter(settings, at_site, machines.ready)
+    karpenter = _karpenter(settings, at_site, machines.ready)
+    if any(queue.pools for queue in queues.values()):
+        buffers = GangBufferArgs(
+            queues=queues,
+            machines=_rentable(gpu_pools),
+            crds=volcano.release,
+            karpenter=[each.controller for each in karpenter.values()],
+            spaces=[teams],
+        )
+        GangBuffer("gang-buffer", buffers, on_cluster)
+    return karpenter
 
 
 def _teams(
@@ -293,12 +298,16 @@ def _volcano(queues: Mapping[str, Queue]) -> VolcanoArgs:
 
 
 def _rentable(gpu_pools: Mapping[str, ResolvedPool]) -> dict[str, dict[str, str]]:
-    """Return what a pod may ask of a new machine of each rented pool."""
+    """Return what a pod may ask of a new machine of each rented pool.
+
+    No huge pages: Karpenter launches no machine for a pod that asks for them.
+    """
     return {
         name: {
             "cpu": str(len(parse_list(pool.plan.workload))),
             "memory": f"{pool.launchable_memory_mib}Mi",
             GPU: str(pool.hardware.gpu_count),
+            **({pool.fabric.resource: str(pool.fabric.per_machine)} if pool.fabric else {}),
         }
         for name, pool in gpu_pools.items()
         if pool.launchable_memory_mib is not None

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,8 @@ class Ground:
     environment: Mapping[str, str]
     tools: Tools
     owned: int = 0
+    karpenter: dict[str, object] = field(default_factory=dict)
+    """Settings of Karpenter's chart that are not as the fleet has them."""
 
     @property
     def directory(self) -> Path:
@@ -97,7 +99,10 @@ class Ground:
         releases = ReleaseControllers(
             place=self.place, kinds=Discovery(self.api), programs=controller_programs(self.tools)
         )
-        releases.start(release.inputs)
+        inputs: dict[str, Any] = dict(release.inputs)
+        values = dict(inputs["values"])
+        values["settings"] = {**values["settings"], **self.karpenter}
+        releases.start({**inputs, "values": values})
 
     def rounds(self) -> int:
         """How often this Karpenter has decided to make machines."""

@@ -42,8 +42,8 @@ BLOCKING = {
     "blockAdmission": True,
     "requeuingStrategy": {"backoffBaseSeconds": 1},
 }
-"""Kueue's own timeout is 30 minutes (v0.19.2, apis/config/v1beta2/defaults.go), here 60 times
-shorter, as the boot of a machine is."""
+"""Kueue's own timeout is 30 minutes and its first pause 60 s (v0.19.2,
+apis/config/v1beta2/defaults.go), here 60 times shorter, as the boot of a machine is."""
 
 
 def _install(ground: Ground, waits: dict[str, Any] | None = None) -> None:
@@ -181,6 +181,7 @@ def _job(gang: Gang) -> dict[str, Any]:
 
 WRITTEN = "Job with the label of a LocalQueue; Kueue admits it by quota, all pods at once"
 OFF = "gate VisibilityOnDemand off"
+SCALED = "timeout 30 s (for 30 min), backoffBaseSeconds 1 (for 60)"
 TITLE = f"Kueue {PROGRAM.version()}"
 
 KUEUE = Scheduler(
@@ -199,7 +200,7 @@ KUEUE_BLOCKING = Scheduler(
     title=f"blocking {TITLE}",
     control_plane="control-plane",
     programs=("kueue",),
-    settings=("waitForPodsReady with blockAdmission, timeout 30 s (for 30 min)", OFF),
+    settings=(f"waitForPodsReady with blockAdmission, {SCALED}", OFF),
     written=WRITTEN,
     jobs="batch/v1/jobs",
     install=lambda ground: _install(ground, BLOCKING),

@@ -57,11 +57,11 @@ def _cell(row: Row | None, scenario: Scenario) -> str:
     spare = too_many(row)
     beside = [f"{spare} too many"] if spare else []
     if not starts(row):
-        return ", ".join(("**never**", *beside))
+        return ", ".join((f"**not in {PATIENCE_S:.0f} s**", *beside))
     if not scenario.can_start:
         return ", ".join(("waits", *(f"**{each}**" for each in beside)))
     if scenario.interrupted and row.again_s is None:
-        return ", ".join(("**never again**", *beside))
+        return ", ".join((f"**not again in {PATIENCE_S:.0f} s**", *beside))
     taken = row.again_s if scenario.interrupted else row.seconds
     return ", ".join((f"{taken:.0f} s", *beside))
 
@@ -130,8 +130,9 @@ _QUESTIONS = (
         text="Of two gangs that fit one at a time, one starts",
         scenarios=("two-gangs",),
         starts=True,
-        elsewhere="Elsewhere both hold a part of the machines, wait for ever and are paid for: "
-        "keep what all queues of a pool may have together within what it can rent.",
+        elsewhere=f"Elsewhere neither is whole within {PATIENCE_S:.0f} s: both hold a part of the "
+        "machines, which are paid for. Keep what all queues of a pool may have together within "
+        "what it can rent.",
     ),
     _Question(
         text="A full queue rents nothing",
@@ -140,11 +141,19 @@ _QUESTIONS = (
         elsewhere="Elsewhere machines are paid for as long as the queue is full.",
     ),
     _Question(
-        text="Nothing is rented for a gang that a limit or a sold-out market keeps from starting",
-        scenarios=("limit", "sold-out"),
+        text="Nothing is rented for a gang that the limit of its pool keeps from starting",
+        scenarios=("limit",),
+        thrifty=True,
+        elsewhere="Elsewhere Karpenter rents what the limit allows, and it stays while the gang "
+        "waits: keep a queue's quota within its pool's limits.",
+    ),
+    _Question(
+        text="Nothing is rented for a gang that a sold-out market keeps from starting",
+        scenarios=("sold-out",),
         thrifty=True,
         elsewhere="Elsewhere Karpenter rents what can be had, and it stays while the gang waits: "
-        "keep a queue's quota within its pool's limits, and end a gang that waits for long.",
+        "end a gang that waits for long. fleet-gang-buffer gives it back after "
+        "`give_back_after_minutes`.",
     ),
     _Question(
         text="A gang that loses a machine runs whole again by itself",
@@ -188,7 +197,7 @@ def _scenario(scenario: Scenario, ran: Sequence[Measured]) -> Iterator[str]:
         cells = [_name(each), each.kubernetes, started if len(scenario.gangs) > 1 else one]
         cells += [str(row.rounds), str(row.made), str(too_many(row)), seconds]
         if scenario.interrupted:
-            cells.append("never" if row.again_s is None else f"{row.again_s:.1f}")
+            cells.append("no" if row.again_s is None else f"{row.again_s:.1f}")
         rows.append((*cells, str(row.evictions)))
     if rows:
         yield from _table((*heads, *again, "evictions"), rows)

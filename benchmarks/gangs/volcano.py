@@ -1,15 +1,20 @@
-"""Volcano as the fleet ships it: its chart, its queues and the HyperNode of the rented pool.
+"""Volcano as the fleet ships it, in a queue of the rented pool, and in one that spans pools.
 
-A gang is written as the fleet asks for one on rented machines (decision 0005).
+A gang is written as the fleet asks for one on rented machines (decision 0005). In a queue with
+`pools` fleet-gang-buffer asks for the machines; it needs Karpenter's CapacityBuffers.
 """
 
 import json
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import pulumi
 
 from benchmarks.gangs.ground import Ground
 from benchmarks.gangs.scenarios import QUEUES, Gang
-from benchmarks.gangs.scheduler import Scheduler, template
+from benchmarks.gangs.scheduler import WHOLE, Scheduler, template
+from components.platform.gang_buffer import GangBuffer, GangBufferArgs
 from components.platform.pool_domains import PoolDomains, PoolDomainsArgs
 from components.platform.queue_entry import QueueEntry, QueueEntryArgs
 from components.platform.teams import Teams, TeamsArgs
@@ -26,30 +31,50 @@ from tests.support.rehearsal.provider_engine import engine
 from toolchain.build import versions
 
 OPEN_WITHIN_S = 60.0
-POOL = "burst"
+OWNED, POOL = "dgx", "burst"
+GPUS = 8 * max(QUEUES.values())
 API = "/apis/scheduling.volcano.sh/v1beta1/queues"
 
 
 def _program() -> None:
-    crds = Volcano("volcano", VolcanoArgs(pools=dict.fromkeys(QUEUES, POOL))).release
-    PoolDomains("pools", PoolDomainsArgs(pools=[POOL], crds=crds))
     queues = {
         name: Queue(weight=1, gpus=8 * machines, pool=POOL) for name, machines in QUEUES.items()
     }
-    teams = {"research": Team(cost_centre="4100", queues=queues)}
-    pools, rented = {POOL: 8 * max(QUEUES.values())}, frozenset({POOL})
-    made = Teams("teams", TeamsArgs(teams=teams, pools=pools, rented=rented, crds=crds))
-    QueueEntry("queue-entry", QueueEntryArgs(queues=QUEUES, teams=made))
+    volcano = VolcanoArgs(pools=dict.fromkeys(QUEUES, POOL))
+    _fleet(volcano, queues, gpus={POOL: GPUS})
 
 
-def _install(ground: Ground) -> None:
+def _spanning_program() -> None:
+    pools = (OWNED, POOL)
+    queues = {
+        name: Queue(weight=1, gpus=8 * machines, pools=pools) for name, machines in QUEUES.items()
+    }
+    volcano = VolcanoArgs(pools={}, spans=dict.fromkeys(QUEUES, pools))
+    crds = _fleet(volcano, queues, gpus=dict.fromkeys(pools, GPUS))
+    args = GangBufferArgs(queues=queues, machines={POOL: WHOLE}, crds=crds)
+    GangBuffer("gang-buffer", args)
+
+
+def _fleet(
+    volcano: VolcanoArgs, queues: Mapping[str, Queue], *, gpus: Mapping[str, int]
+) -> pulumi.Resource:
+    """Registers Volcano, its queues and pools; returns what brings Volcano's kinds."""
+    crds = Volcano("volcano", volcano).release
+    PoolDomains("pools", PoolDomainsArgs(pools=[*gpus], crds=crds))
+    teams = {"research": Team(cost_centre="4100", queues=dict(queues))}
+    made = Teams("teams", TeamsArgs(teams=teams, pools=gpus, rented=frozenset({POOL}), crds=crds))
+    QueueEntry("queue-entry", QueueEntryArgs(queues=queues, teams=made))
+    return crds
+
+
+def _install(ground: Ground, program: Callable[[], None] = _program) -> None:
     programs = controller_programs(ground.tools)
     provider = KubernetesProvider(
         cloud=Cloud(ground.directory), crds=ground.tools.crds, programs=programs
     )
     asks = engine(provider, ground.directory)
     asks.configure({"kubeconfig": Secret(ground.kubeconfig.read_text())})
-    for each in render(_program):
+    for each in render(program):
         if each.custom and each.type.startswith("kubernetes:"):
             inputs = json.loads(json.dumps(plain(each.inputs)), parse_float=_number)
             asks.created(each.type, inputs, each.name)
@@ -71,8 +96,21 @@ def _number(text: str) -> int:
     return int(float(text))
 
 
+def _install_spanning(ground: Ground) -> None:
+    ground.karpenter["featureGates"] = {"capacityBuffer": True}
+    _install(ground, _spanning_program)
+
+
 def _job(gang: Gang) -> dict[str, Any]:
-    task = {"name": "rank", "replicas": gang.members, "template": template(gang)}
+    topology = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+    return _written(gang, template(gang), **topology)
+
+
+def _spanning_job(gang: Gang) -> dict[str, Any]:
+    return _written(gang, template(gang))
+
+
+def _written(gang: Gang, pods: Mapping[str, Any], **spec: object) -> dict[str, Any]:
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -80,10 +118,10 @@ def _job(gang: Gang) -> dict[str, Any]:
         "spec": {
             "queue": gang.queue,
             "minAvailable": gang.members,
-            "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
             "policies": [{"event": "PodEvicted", "action": "RestartJob"}],
             "maxRetry": 100,
-            "tasks": [task],
+            "tasks": [{"name": "rank", "replicas": gang.members, "template": pods}],
+            **spec,
         },
     }
 
@@ -97,4 +135,17 @@ VOLCANO = Scheduler(
     jobs="batch.volcano.sh/v1alpha1/jobs",
     install=_install,
     job=_job,
+)
+VOLCANO_BUFFER = Scheduler(
+    name="volcano-buffer",
+    title=f"Volcano {versions['volcano']} with fleet-gang-buffer",
+    control_plane="control-plane",
+    settings=(
+        "as the fleet ships it for a queue with `pools`: decision 0005",
+        "Karpenter's gate CapacityBuffer",
+    ),
+    written="Job of Volcano in a queue with the owned and the rented pool, RestartJob",
+    jobs="batch.volcano.sh/v1alpha1/jobs",
+    install=_install_spanning,
+    job=_spanning_job,
 )

@@ -5,6 +5,13 @@ for each gang that waits, for as long as it waits. The gang's own pods Karpenter
 node affinity, which Volcano's webhook gives them, says so in its first term (`affinity`). While the
 program is away no machine is made for such a gang, and none is kept for it. Why so:
 docs/decisions/0005.
+
+One more CapacityBuffer, of no pods, is always there. Karpenter 1.14.1 removes no machine on which
+its last round of provisioning placed pods of a buffer (pkg/controllers/disruption/emptiness.go,
+`HasBufferPods`). A deleted buffer starts no round, so in a quiet cluster its machines would stay
+for ever. One that exists starts a round every 30 s, also with no replicas
+(pkg/controllers/capacitybuffer/controller.go). It needs no program that runs and no gang that is
+left, and goes with the last queue that has `pools`, when Karpenter starts anew without this gate.
 """
 
 import json
@@ -12,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import ContainerArgsDict, ServiceAccount
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
@@ -20,9 +28,11 @@ from pulumi_kubernetes.rbac.v1 import PolicyRuleArgsDict
 from components.platform import controller_pod
 from components.platform.controller_pod import FOLDER, Program
 from components.platform.rights import grant
+from settings.karpenter import DAEMONS_MIB
 from settings.names import GANG_BUFFER, VOLCANO_NAMESPACE
 from settings.types import Queue
 from settings.versions import PYTHON_IMAGE
+from workloads.controllers.gang_buffer.buffer import BUFFER
 from workloads.controllers.gang_buffer.program import FILE, SETTINGS, program
 
 NAME = GANG_BUFFER
@@ -35,8 +45,10 @@ class GangBufferArgs:
 
     queues: Mapping[str, Queue]
     machines: Mapping[str, Mapping[str, str]]
-    """What a pod may ask of a new machine of each rented pool: CPUs, memory and GPUs."""
+    """What a pod may ask of a new machine of each rented pool, by resource."""
     crds: pulumi.Resource
+    karpenter: Iterable[pulumi.Resource] = ()
+    """What brings the kind CapacityBuffer."""
     spaces: Iterable[pulumi.Resource] = ()
     """What makes the namespaces of the queues."""
 
@@ -83,11 +95,33 @@ class GangBuffer(pulumi.ComponentResource):
             },
             opts=child,
         )
+        _rounds(f"{name}-rounds", args.karpenter, child)
         self.register_outputs({})
 
 
+def _rounds(name: str, karpenter: Iterable[pulumi.Resource], child: pulumi.ResourceOptions) -> None:
+    """Register the buffer of no pods by which Karpenter looks again every 30 s."""
+    CustomResource(
+        name,
+        api_version=BUFFER,
+        kind="CapacityBuffer",
+        metadata=ObjectMetaArgs(name=NAME, namespace=VOLCANO_NAMESPACE),
+        # of the shape of the program's own pod, none of which it asks for
+        spec={
+            "replicas": 0,
+            "scalableRef": {"apiGroup": "apps", "kind": "Deployment", "name": NAME},
+        },
+        opts=pulumi.ResourceOptions.merge(
+            child, pulumi.ResourceOptions(depends_on=list(karpenter))
+        ),
+    )
+
+
 def _settings(args: GangBufferArgs) -> str:
-    """Return what the program is told: its queues, all namespaces with GPUs, and the machines."""
+    """Return what the program is told: its queues, all namespaces with GPUs, and the machines.
+
+    `daemons` is what pods of DaemonSets may ask of a machine beside those.
+    """
     served = {
         name: {
             "pools": list(queue.pools),
@@ -96,7 +130,12 @@ def _settings(args: GangBufferArgs) -> str:
         for name, queue in sorted(args.queues.items())
         if queue.pools
     }
-    told = {"queues": served, "spaces": sorted(args.queues), "machines": dict(args.machines)}
+    told = {
+        "queues": served,
+        "spaces": sorted(args.queues),
+        "machines": dict(args.machines),
+        "daemons": {"memory": f"{DAEMONS_MIB}Mi"},
+    }
     return json.dumps(told, indent=1, sort_keys=True)
 
 

@@ -177,9 +177,11 @@ def _spanning(spans: Mapping[str, Sequence[str]]) -> list[dict[str, object]]:
 def affinity(pools: Sequence[str]) -> dict[str, object]:
     """Returns the node affinity to some pools that keeps Karpenter's eyes off a pod.
 
-    A scheduler takes a node that one of the terms selects. Karpenter 1.14.1 reads the first term
-    alone, and ignores a pod that excludes its machines (`validateKarpenterManagedLabelCanExist`):
-    fleet-gang-buffer asks in its place.
+    A scheduler takes a node that one of the terms selects. Karpenter 1.14.1 ignores a waiting pod
+    whose first term excludes its machines (`validateKarpenterManagedLabelCanExist`):
+    fleet-gang-buffer asks in its place. Pods on a node that it drains it does not ignore, and drops
+    a first term that nothing meets (`removeRequiredNodeAffinityTerm`): for those it makes machines
+    itself, before they wait.
     """
     pool = {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
     unseen = {"key": NODE_POOL_LABEL, "operator": "DoesNotExist"}

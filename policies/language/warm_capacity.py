@@ -2,9 +2,9 @@
 
 - A *floor*: machines of a GPU pool that are there without work: `replicas` of a NodePool,
   `minSize` of an EKS node group or of an Auto Scaling group with GPU instances.
-- A *reserve*: a CapacityBuffer of Karpenter, and pods that hold GPUs and only pause: with the
-  image pause, Kubernetes' test image agnhost without another command, `sleep infinity` or for
-  hours or days, a loop of sleeps, `tail -f /dev/null` or `cat`. Containers without GPUs beside
+- A *reserve*: a CapacityBuffer of Karpenter that has pods, and pods that hold GPUs and only pause:
+  with the image pause, Kubernetes' test image agnhost without another command, `sleep infinity` or
+  for hours or days, a loop of sleeps, `tail -f /dev/null` or `cat`. Containers without GPUs beside
   them do not count.
 
 Each gives its reason by `fleet.gpu/keep-warm-reason` and its last day by
@@ -51,6 +51,8 @@ FOR_A_GANG = (
     f"(request.userInfo.username == 'system:serviceaccount:{VOLCANO_NAMESPACE}:{GANG_BUFFER}')"
 )
 """CEL: whether fleet-gang-buffer writes it, for a gang that waits now and for no longer."""
+_OF_NO_PODS = "(object.spec.?replicas.orValue(1) == 0 && !object.spec.?percentage.hasValue())"
+"""CEL: whether a CapacityBuffer keeps nothing."""
 BUFFERS: Kind = ("autoscaling.x-k8s.io", "capacitybuffers")
 
 
@@ -87,7 +89,9 @@ def reserve(manifest: Manifest) -> bool:
     The pods that such an object makes do not count; they need no annotations of their own.
     """
     if manifest.get("kind") == "CapacityBuffer":
-        return True
+        return (
+            at(manifest, "spec", "replicas") != 0 or at(manifest, "spec", "percentage") is not None
+        )
     if is_owned_pod(manifest):
         return False
     return any(map(_only_pauses, gpu_pods(manifest)))
@@ -144,5 +148,5 @@ def cel_reserve(gpu_pods: str) -> str:
     )
     with_gpus = f"p.containers.filter(c, {CONTAINER_ASKS_FOR_GPUS})"
     waits = f"{gpu_pods}.exists(p, {with_gpus}.all(c, {paused}))"
-    kept = f"object.kind == 'CapacityBuffer' && !{FOR_A_GANG}"
+    kept = f"object.kind == 'CapacityBuffer' && !{FOR_A_GANG} && !{_OF_NO_PODS}"
     return f"({kept} || !{IS_OWNED_POD} && {waits})"

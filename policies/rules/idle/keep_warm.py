@@ -11,7 +11,8 @@ The sum of a stack's budgets must keep within the setting too. The API server re
 has no clock: only the preview checks the sum and whether the last day is over.
 
 The CapacityBuffers of fleet-gang-buffer are none of these: each is for a gang that waits, goes with
-it, and asks for what the limits of the NodePools, and so the daily budget, allow.
+it, and asks for what the limits of the NodePools, and so the daily budget, allow. Nor is a
+CapacityBuffer of no pods.
 """
 
 import re

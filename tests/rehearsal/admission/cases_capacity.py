@@ -70,8 +70,8 @@ def _reserved(annotations: Object) -> Object:
     return found
 
 
-def _buffer(annotations: Object) -> Object:
-    spec = {"podTemplateRef": {"name": "eight"}, "replicas": 2}
+def _buffer(annotations: Object, **more: object) -> Object:
+    spec = {"podTemplateRef": {"name": "eight"}, "replicas": 2, **more}
     api = "autoscaling.x-k8s.io/v1beta1"
     return made(api, "CapacityBuffer", spec, annotations=annotations)
 
@@ -150,6 +150,7 @@ def _good_classes() -> Iterator[Row]:
     yield BLOCK, "no reserved machines", node_pool()
     yield BLOCK, "a block with an end", _reserved({"fleet.gpu/reserved-until": "2027-01-31"})
     yield WARM, "a buffer", _buffer(WARM_SAYS)
+    yield WARM, "a buffer of no pods", _buffer({}, replicas=0)
     yield WARM, "pods that pause", _paused(WARM_SAYS)
     yield WARM, "pods that work", _paused({}, f"pauses/train@sha256:{'b' * 64}")
 
@@ -210,6 +211,7 @@ def _bad_classes() -> Iterator[Row]:
     for key in WARM_SAYS:
         some = {name: value for name, value in WARM_SAYS.items() if name != key}
         yield WARM, f"a buffer without {key}", _buffer(some)
+    yield WARM, "a buffer of half of another", _buffer({}, replicas=0, percentage=50)
     yield WARM, "pods that pause for ever", _paused({})
     for when in ("weekdays", "mon-fri", "mon-fri 8-18", "mon-fri 08:00-25:00"):
         said = {**WARM_SAYS, "fleet.gpu/keep-warm-schedule": when}

@@ -19,4 +19,4 @@ def test_a_gang_starts_on_rented_machines_in_one_round(name: str) -> None:
     (found,) = measure(SCHEDULERS[name], NOTHING_IDLE, Console(stderr=True))
     assert not found.missing
     (row,) = found.rows
-    assert (row.started, row.made, row.evictions) == (1, 3, 0)
+    assert (row.started, row.rounds, row.made, row.evictions) == (1, 1, 3, 0)

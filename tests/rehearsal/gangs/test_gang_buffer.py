@@ -8,7 +8,7 @@ import pytest
 from components.platform.gang_buffer import NAME
 from rehearsal.controllers.ours import start_ours
 from rehearsal.nodes import NODE_CLAIMS
-from tests.support.rehearsal.gangs import HARD, JOBS, WHOLE, Gangs, gang
+from tests.support.rehearsal.gangs import GATES, HARD, JOBS, WHOLE, Gangs, gang
 from tests.support.rehearsal.rented import POOLS
 
 
@@ -66,6 +66,17 @@ def test_with_its_gang_the_buffer_goes(fleet: Gangs) -> None:
     fleet.ground.wait(lambda: not fleet.buffers("both"), "the buffer of a deleted gang stays")
     templates = "/api/v1/namespaces/both/podtemplates"
     fleet.ground.wait(lambda: not fleet.api.items(templates), "its template stays")
+
+
+def test_the_machines_of_a_gang_that_ends_go_also_where_nothing_else_waits(fleet: Gangs) -> None:
+    """Karpenter keeps machines on which a buffer had pods until it looks for machines again."""
+    fleet.owned(1)  # the fleet's own pods run there, so that none waits
+    fleet.submit("both", "three", 3)
+    fleet.runs("both", "three", 3)
+    fleet.ground.wait(lambda: not fleet.buffers("both"), "the buffer outlives the wait")
+    fleet.end("both", "three")
+    fleet.more_passes(1)
+    fleet.ground.wait(fleet.is_rid_of_idle, "machines that nobody needs stay")
 
 
 def test_killed_at_any_time_it_goes_on_where_it_was(fleet: Gangs) -> None:
@@ -135,6 +146,35 @@ def test_the_rest_of_a_gang_that_lost_a_machine_gets_another(fleet: Gangs) -> No
     fleet.api.delete(f"/api/v1/namespaces/both/pods/{lost['metadata']['name']}")
     fleet.ground.wait(lambda: fleet.made() == 3, "no machine comes in its place")
     fleet.runs("both", "four", 4)
+    assert fleet.made() == 3
+
+
+@pytest.mark.slow
+def test_one_machine_comes_for_one_that_is_taken_back(fleet: Gangs) -> None:
+    """Karpenter counts the pods of a machine that it drains, and makes the other itself."""
+    fleet.owned(1)
+    fleet.submit("both", "two", 2)
+    fleet.runs("both", "two", 2)
+    (machine,) = fleet.rented()
+    fleet.taken_back(machine)
+    try:
+        fleet.ground.wait(lambda: fleet.made() == 2, "no machine comes in its place")
+        fleet.ground.wait(lambda: machine not in fleet.rented(), "the machine stays")
+        fleet.runs("both", "two", 2)
+        fleet.more_passes()
+        assert fleet.made() == 2
+    finally:  # it remembers for three minutes that AWS had no more of these
+        fleet.ground.kill()
+        fleet.ground.install(**GATES)
+
+
+@pytest.mark.slow
+def test_members_that_volcano_numbers_are_one_buffer(fleet: Gangs) -> None:
+    fleet.submit("both", "ranks", 3, plugins={"env": [], "svc": []})
+    fleet.ground.wait(lambda: fleet.buffers("both"), "no buffer")
+    (one,) = fleet.buffers("both")
+    assert one["spec"]["replicas"] == 3
+    fleet.runs("both", "ranks", 3)
     assert fleet.made() == 3
 
 

@@ -53,10 +53,21 @@ def test_what_came_is_given_back_where_the_rest_is_sold_out(fleet: Gangs) -> Non
 
     fleet.ground.wait(lambda: not fleet.buffers("both"), "its buffer stays")
     assert "given back" in fleet.told("both")[0]
-    fleet.ground.wait(lambda: _nothing_is_left(fleet), "the machine is not given back")
+    fleet.ground.wait(fleet.is_rid_of_idle, "the machine is not given back")
     assert fleet.running("both", "half") == 0
 
 
-def _nothing_is_left(fleet: Gangs) -> bool:
+def test_what_came_for_a_gang_that_is_deleted_while_it_waits_goes(fleet: Gangs) -> None:
+    fleet.owned(1)  # the fleet's own pods run there, so that nothing else waits
+    fleet.submit("both", "half", 3)
+    fleet.ground.wait(lambda: fleet.rented() and fleet.is_there(), "none came")
+    fleet.ground.wait(lambda: _is_kept_for_a_buffer(fleet), "nothing keeps the machine")
+    fleet.end("both", "half")
+    fleet.more_passes(1)
+    fleet.ground.wait(fleet.is_rid_of_idle, "the machine stays")
+
+
+def _is_kept_for_a_buffer(fleet: Gangs) -> bool:
     fleet.aged()
-    return not fleet.rented()
+    said = [each["message"] for each in fleet.api.items("/api/v1/events")]
+    return any("has buffer pods" in message for message in said)

@@ -4,7 +4,7 @@ What queues share of owned machines by weight and class is in `tests/rehearsal/t
 with Volcano alone, since Karpenter has no part in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -115,11 +115,14 @@ def test_a_queue_that_is_full_by_its_quota_gets_no_pods_and_no_machines(fleet: G
     assert fleet.made() == 2
 
 
-def test_an_idle_machine_that_takes_no_work_is_no_room(fleet: Gangs) -> None:
+@pytest.mark.parametrize("lost", [Gangs.cordoned, Gangs.silent], ids=["cordoned", "not Ready"])
+def test_an_idle_machine_that_takes_no_work_is_no_room(
+    fleet: Gangs, lost: Callable[[Gangs, str], None]
+) -> None:
     """Hole a: fleet-pool-domains takes it out of the pool's domain."""
     fleet.idle(1)
     (node,) = [each["metadata"]["name"] for each in fleet.api.items(NODES)]
-    fleet.ground.patch(f"{NODES}/{node}", {"spec": {"unschedulable": True}})
+    lost(fleet, node)
     fleet.ground.wait(lambda: node in fleet.left_out("burst"), "it is in the domain still")
     fleet.submit("rented", "two", 2, **THESE)
     fleet.runs("rented", "two", 2)

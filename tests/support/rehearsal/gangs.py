@@ -24,6 +24,7 @@ from components.platform.volcano import SCHEDULER, Volcano, VolcanoArgs
 from rehearsal.api import Api, ApiServerError
 from rehearsal.controllers.ours import start_ours
 from rehearsal.karpenter import instances
+from rehearsal.karpenter.services import warn_of_interruption
 from rehearsal.nodes import NODE_CLAIMS, NODES
 from rehearsal.providers.cloud import Cloud
 from rehearsal.providers.kubernetes.provider import KubernetesProvider
@@ -151,8 +152,26 @@ class Gangs:
                 path = f"{NODE_CLAIMS}/{claim['metadata']['name']}/status"
                 self.ground.patch(path, {"status": {"lastPodEventTime": LONG_AGO}})
 
+    def is_rid_of_idle(self) -> bool:
+        """Whether no rented machine is left; `consolidateAfter` is over for those that are."""
+        self.aged()
+        return not self.rented()
+
     def cordoned(self, node: str) -> None:
         self.ground.patch(f"{NODES}/{node}", {"spec": {"unschedulable": True}})
+
+    def silent(self, node: str) -> None:
+        """Ends the kubelet of a machine."""
+        path = f"{NODES}/{node}"
+        self.ground.patch(path, {"metadata": {"annotations": {"kwok.x-k8s.io/node": None}}})
+        condition = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+        self.ground.patch(f"{path}/status", {"status": {"conditions": [condition]}})
+
+    def taken_back(self, machine: str) -> None:
+        """Lets AWS warn of the end of a rented machine."""
+        claim = self.api.get(f"{NODE_CLAIMS}/{machine}") or {}
+        instance = str(claim["status"]["providerID"]).rpartition("/")[2]
+        warn_of_interruption(self.ground.directory, instance, "us-east-1")
 
     def left_out(self, pool: str) -> str:
         """The members of a pool's domain, with the names of machines that are left out."""

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
@@ -15,15 +16,27 @@ from typing import Any
 
 from workloads.api_server import ApiServer, ApiServerError, of_pod
 from workloads.controllers.gang_buffer import shape
+from workloads.controllers.gang_buffer.gang import may_wait
 from workloads.controllers.gang_buffer.queue import Queue
 from workloads.controllers.gang_buffer.world import World, world
 
 PAUSE_S = 1
-"""Less than Karpenter needs to boot a machine: a buffer asks no longer once machines come."""
+"""While a gang waits: less than Karpenter needs to boot a machine, since a buffer asks no longer
+once machines come."""
+AT_REST_S = 5
+"""While none does."""
 
 
-def pass_once(api: ApiServer, settings: Mapping[str, Any]) -> bool:
-    """Serve the gangs of all queues; False where one could not be.
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """`is_fine`: all queues could be served. `waits`: a gang waits, or could not be asked."""
+
+    is_fine: bool
+    waits: bool
+
+
+def pass_once(api: ApiServer, settings: Mapping[str, Any]) -> Pass:
+    """Serve the gangs of all queues.
 
     A queue that cannot be read or served, such as one whose namespace goes, leaves the others.
     """
@@ -34,23 +47,23 @@ def pass_once(api: ApiServer, settings: Mapping[str, Any]) -> bool:
     for each in queues:
         with _or_told(each.name) as told:
             groups[each.name] = each.groups()
-            pods[each.name] = _pods(api, each.name) if groups[each.name] else []
+            pods[each.name] = _pods(api, each.name) if any(map(may_wait, groups[each.name])) else []
         if not told:
             readable.append(each)
-    waiting = [(each, each.waiting(groups[each.name], pods[each.name])) for each in readable]
     fine = len(readable) == len(queues)
-    if not any(gangs for _, gangs in waiting):
-        return fine
+    if not any(each.waiting(groups[each.name], pods[each.name]) for each in readable):
+        return Pass(is_fine=fine, waits=not fine)
     with _or_told("every") as told:
         now = _world(api, settings, readable, pods)
     if told:
-        return False
-    for each, gangs in waiting:
+        return Pass(is_fine=False, waits=True)
+    for each in readable:
         with _or_told(each.name) as told:
-            for said in each.serve(gangs, now):
+            # by the pods that were read after the machines
+            for said in each.serve(each.waiting(groups[each.name], pods[each.name]), now):
                 print(said, flush=True)  # noqa: T201  # the log of the pod
         fine = fine and not told
-    return fine
+    return Pass(is_fine=fine, waits=True)
 
 
 @contextmanager
@@ -71,15 +84,15 @@ def _world(
     queues: Sequence[Queue],
     pods: dict[str, Sequence[Mapping[str, Any]]],
 ) -> World:
-    """Return what is idle and can be rented, with the pods of other namespaces."""
+    """Return what is idle and can be rented; the pods are read again, of all namespaces."""
     pools = sorted({pool for each in queues for pool in each.pools})
-    offers = {pool: shape.of(each) for pool, each in settings["machines"].items()}
+    machines = {pool: shape.of(each) for pool, each in settings["machines"].items()}
 
     def all_pods() -> list[Mapping[str, Any]]:
         pods.update({space: _pods(api, space) for space in settings["spaces"]})
         return list(chain.from_iterable(pods.values()))
 
-    return world(api, pools, offers, all_pods)
+    return world(api, pools, machines, shape.of(settings["daemons"]), all_pods)
 
 
 def _pods(api: ApiServer, space: str) -> Sequence[Mapping[str, Any]]:
@@ -113,10 +126,10 @@ def main() -> int:
     settings = json.loads(given.settings.read_text(encoding="utf-8"))
     signal.signal(signal.SIGTERM, _stop)
     while True:
-        fine = pass_once(of_pod(), settings)
+        passed = pass_once(of_pod(), settings)
         if given.once:
-            return 0 if fine else 1
-        time.sleep(PAUSE_S)
+            return 0 if passed.is_fine else 1
+        time.sleep(PAUSE_S if passed.waits else AT_REST_S)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """The CapacityBuffers of a gang and their PodTemplates: as many pods as wait, of their shapes.
 
 Karpenter takes a buffer's pods for pods that wait. Those of the gang itself it does not see: the
-first term of their node affinity excludes its machines (Karpenter 1.14.1 ignores such a pod,
-pkg/controllers/provisioning/provisioner.go, validateKarpenterManagedLabelCanExist, and reads the
-first term alone, pkg/scheduling/requirements.go; a scheduler reads all terms). So it counts the
-gang once and whole, whatever Volcano says of each pod.
+first term of their node affinity excludes its machines, and Karpenter 1.14.1 ignores a waiting pod
+whose first term does (pkg/controllers/provisioning/provisioner.go,
+validateKarpenterManagedLabelCanExist; pkg/scheduling/requirements.go, newPodRequirements). A
+scheduler reads all terms. So it counts the gang once and whole, whatever Volcano says of each pod.
+Of a node that it drains it counts the pods by each term (preferences.go,
+removeRequiredNodeAffinityTerm); what it makes for these is on its way when their gang waits.
 
 A buffer that only keeps machines names them. No new machine has such a name, so none is made even
 while the gang starts and its pods take the place of the buffer's.
@@ -22,7 +24,13 @@ MANAGER = "fleet-gang-buffer"
 GANG = "fleet.gpu/gang"
 BUFFER = "autoscaling.x-k8s.io/v1beta1"
 _ACCESS = "kube-api-access-"
-_OF_NODE = ("affinity", "nodeName", "hostname", "subdomain", "schedulerName")
+_OF_POD = (
+    *("affinity", "nodeName", "hostname", "subdomain", "schedulerName"),
+    "ephemeralContainers",
+)
+_OF_PROGRAM = ("env", "envFrom", "command", "args")
+"""What a container runs. Volcano's plugins write the number of each pod into it, which would make a
+buffer of each; and it may have secrets, which a template is not the place for."""
 
 
 def manifests(
@@ -61,10 +69,12 @@ def _metadata(gang: Gang, number: int) -> dict[str, Any]:
 
 
 def _template(pod: Mapping[str, Any], pools: Sequence[str], keeps: Sequence[str]) -> dict[str, Any]:
-    """Return a pod as its job wrote it, for the machines of the pools, or for those alone."""
-    spec = deepcopy({key: pod["spec"][key] for key in pod["spec"] if key not in _OF_NODE})
+    """Return the shape of a pod, for the machines of the pools, or for those alone."""
+    spec = deepcopy({key: pod["spec"][key] for key in pod["spec"] if key not in _OF_POD})
     spec["volumes"] = [each for each in spec.get("volumes") or () if not _is_access(each)]
     for container in (*spec["containers"], *(spec.get("initContainers") or ())):
+        for key in _OF_PROGRAM:
+            container.pop(key, None)
         mounts = container.get("volumeMounts") or ()
         container["volumeMounts"] = [each for each in mounts if not _is_access(each)]
     wanted = [{"key": POOL, "operator": "In", "values": list(pools)}]

@@ -22,20 +22,29 @@ class Decision:
     since: datetime | None = None
     is_refusal: bool = False
 
+    @property
+    def reason(self) -> str:
+        """The reason of its event."""
+        if self.is_refusal:
+            return "MachinesRefused"
+        return "MachinesAsked" if self.asks or self.keeps else "NotStarted"
 
+
+STARTS_WITHIN = timedelta(minutes=5)
+"""After so long a gang that has room, and that Volcano does not start, is told so."""
 NOTHING = Decision()
 
 
 def decide(
     gang: Gang, world: World, *, pools: Sequence[str], give_back: timedelta, now: datetime
 ) -> Decision:
-    """Return what a gang gets now, and take its room out of the world."""
+    """Return what a gang gets now; the room of one that gets any is taken out of the world."""
     if not gang.lacking:
         return NOTHING
     since = gang.since
     if since is not None and not since <= now < since + 2 * give_back:
         since = None  # a new try, or a time that a user wrote
-    lacking = world.lacks(gang.shapes, pools)
+    lacking, left = world.lacks(gang.needs, pools)
     if since is not None and now >= since + give_back:
         again = (since + 2 * give_back).strftime("%H:%M")
         says = (
@@ -43,12 +52,10 @@ def decide(
             f"are given back, and asked for again at {again} UTC."
         )
         return Decision(says=says, since=since, is_refusal=True)
-    if not lacking and since is None:
-        return NOTHING  # Volcano is about to start it on what is there
     if not lacking:
-        names = tuple(sorted(name for pool in pools for name in world.names.get(pool, ())))
-        return Decision(keeps=names, says=gang.says, since=since)
-    parts = sorted({part for pod in gang.lacking for part in shape.parts_of_gpus(pod["spec"])})
+        world.free.update(left)
+        return _kept(gang, world, pools, since=since, now=now)
+    parts = sorted({part for need in lacking for part in shape.parts_of_gpus(need.shape)})
     refusal = (
         f"It asks for {' and '.join(parts)}, which no machine to rent has."
         if parts
@@ -56,5 +63,23 @@ def decide(
     )
     if refusal is not None:
         return Decision(says=refusal, since=since, is_refusal=True)
+    world.free.update(left)
     says = f"Machines are asked for: {len(lacking)} of its {len(gang.lacking)} pods lack one."
     return Decision(asks=True, says=says, since=since or now)
+
+
+def _kept(
+    gang: Gang, world: World, pools: Sequence[str], *, since: datetime | None, now: datetime
+) -> Decision:
+    """Return what a gang gets that lacks nothing: a buffer where machines were asked for."""
+    if since is not None:
+        names = tuple(sorted(name for pool in pools for name in world.names.get(pool, ())))
+        return Decision(keeps=names, says=gang.says, since=since)
+    tried = gang.tried_since
+    if tried is None or now < tried + STARTS_WITHIN:
+        return NOTHING  # Volcano is about to start it on what is there
+    says = (
+        "By requests, node selectors and tolerations its pods have room on the machines that are "
+        "there, so none is asked for. Volcano has not started it: the events of its pods say why."
+    )
+    return Decision(says=says)

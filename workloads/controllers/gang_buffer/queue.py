@@ -49,13 +49,35 @@ class Queue:
             now = datetime.now(UTC).replace(microsecond=0)
             chosen = decide(gang, world, pools=self.pools, give_back=self.give_back, now=now)
             try:
-                self._write(gang, chosen, there)
+                told = self._give(gang, chosen, there)
             except ApiServerError as error:
-                chosen = Decision(says=str(error), since=gang.since, is_refusal=True)
-            if told := self._tell(gang, chosen):
-                said.append(told)
+                told = self._refuse(gang, error)
+            said += [told] if told else []
         self._end(there, {str(gang.group["metadata"]["uid"]) for gang in waiting})
         return said
+
+    def _give(
+        self, gang: Gang, chosen: Decision, there: Mapping[str, dict[str, Any]]
+    ) -> str | None:
+        """Write what a gang gets, and tell it.
+
+        A gang that is told something is found again, whenever this ends. So it is told before it
+        has a buffer, and told nothing after its buffer is gone.
+        """
+        if chosen.asks or chosen.keeps:
+            told = self._tell(gang, chosen)
+            self._write(gang, chosen, there)
+            return told
+        self._write(gang, chosen, there)
+        return self._tell(gang, chosen)
+
+    def _refuse(self, gang: Gang, error: ApiServerError) -> str | None:
+        """Tell a gang what the API server has refused."""
+        chosen = Decision(says=str(error), since=gang.since, is_refusal=True)
+        try:
+            return self._tell(gang, chosen)
+        except ApiServerError as again:
+            return f"{self.name}/{gang.name}: {again}"
 
     def _write(self, gang: Gang, chosen: Decision, there: Mapping[str, dict[str, Any]]) -> None:
         """Make the buffers of a gang what they are to be; what is left of older ones goes."""
@@ -98,12 +120,9 @@ class Queue:
         since = None if chosen.since is None else chosen.since.isoformat()
         notes = {SAYS: chosen.says or None, SINCE: since}
         path = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{self.name}/podgroups/{gang.name}"
-        try:
-            self.api.request("PATCH", path, {"metadata": {"annotations": notes}}, _MERGE)
-            if chosen.says and chosen.says != gang.says:
-                self._event(gang, chosen)
-        except ApiServerError as error:
-            return f"{self.name}/{gang.name}: {error}"
+        self.api.request("PATCH", path, {"metadata": {"annotations": notes}}, _MERGE)
+        if chosen.says and chosen.says != gang.says:
+            self._event(gang, chosen)
         return f"{self.name}/{gang.name}: {chosen.says or 'It waits no longer.'}"
 
     def _event(self, gang: Gang, chosen: Decision) -> None:
@@ -119,8 +138,8 @@ class Queue:
                 "kind": "PodGroup",
                 **about,
             },
-            "reason": "MachinesRefused" if chosen.is_refusal else "MachinesAsked",
-            "type": "Warning" if chosen.is_refusal else "Normal",
+            "reason": chosen.reason,
+            "type": "Normal" if chosen.reason == "MachinesAsked" else "Warning",
             "message": chosen.says,
             "source": {"component": MANAGER},
             "firstTimestamp": now,

@@ -28,6 +28,7 @@ def test_it_is_told_the_queues_with_pools_and_all_namespaces_whose_pods_hold_gpu
     assert told["queues"] == {"both": {"pools": ["dgx", "burst"], "give_back_after_minutes": 20}}
     assert told["spaces"] == ["both", "owned"]
     assert told["machines"] == MACHINES
+    assert told["daemons"] == {"memory": "512Mi"}
 
 
 def test_it_writes_in_the_namespaces_of_those_queues_alone() -> None:
@@ -50,3 +51,13 @@ def test_it_may_delete_no_machine_and_no_pod() -> None:
     role = named(render(program), "Role")["gang-buffer-both"]
     deleted = [rule["resources"] for rule in rules(role.inputs) if "delete" in rule["verbs"]]
     assert deleted == [["podtemplates"], ["capacitybuffers"]]
+
+
+def test_a_buffer_of_no_pods_is_always_there() -> None:
+    """By it Karpenter forgets where the pods of buffers were that are gone."""
+    (rounds,) = named(render(program), "CapacityBuffer").values()
+    spec: Any = rounds.inputs["spec"]
+    assert spec["replicas"] == 0
+    (pod,) = named(render(program), "Deployment").values()
+    there: Any = pod.inputs["metadata"]
+    assert spec["scalableRef"]["name"] == there["name"]

@@ -26,6 +26,13 @@ def test_a_buffer_with_hours_a_budget_and_a_last_day_passes() -> None:
     assert said(RULE, buffer(**GOOD)) == []
 
 
+def test_a_buffer_of_no_pods_keeps_nothing() -> None:
+    none: Resource = {"kind": "CapacityBuffer", "metadata": {"name": "none"}}
+    assert said(RULE, {**none, "spec": {"replicas": 0}}) == []
+    assert said(RULE, {**none, "spec": {"replicas": 0, "percentage": 50}})
+    assert said(RULE, {**none, "spec": {"limits": {"nvidia.com/gpu": "8"}}})
+
+
 def test_a_buffer_that_says_nothing_lacks_all_three() -> None:
     assert said(RULE, buffer()) == [
         (
