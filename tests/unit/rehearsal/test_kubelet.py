@@ -70,7 +70,7 @@ def test_the_plugin_refuses_two_replicas_of_slices_and_of_mps() -> None:
 
 
 def test_network_cards_state_no_numa_node() -> None:
-    assert devices(told("dgx-h200"), "rdma/rails") == {str(number): None for number in range(16)}
+    assert devices(told("dgx-h200"), "rdma/rails") == {str(number): None for number in range(8)}
     assert set(devices(told("p5en.48xlarge"), "vpc.amazonaws.com/efa").values()) == {None}
     node = kubelets.machine("node-1", "p5en.48xlarge").booted
     assert node.allocatable["vpc.amazonaws.com/efa"] == "16"
@@ -87,7 +87,7 @@ def test_a_node_that_is_there_takes_the_devices_of_a_plugin_that_comes_later() -
     api.create("", before)
     register(cast("Api", api), [found])
 
-    assert api.node["status"]["allocatable"]["rdma/rails"] == "16"
+    assert api.node["status"]["allocatable"]["rdma/rails"] == "8"
     assert "rdma/rails" in api.node["metadata"]["annotations"][DESCRIBED]
 
 
