@@ -28,13 +28,12 @@ from rehearsal.controller_report import ControllerReport
 from rehearsal.controllers.controller import Controllers
 from rehearsal.controllers.ours import not_run, start_ours
 from rehearsal.digest import count
-from rehearsal.ending import take_down
 from rehearsal.engine import Engine, EngineError, EngineKilledError, forget_findings
 from rehearsal.errors import NoBeginningError, RefusedError, RehearsalError
 from rehearsal.extras import Extras
-from rehearsal.faults.run import FaultRehearsal
 from rehearsal.killed_controllers import ControllerKills
 from rehearsal.kills import KilledUpdate
+from rehearsal.last_phases import end, put_faults_in
 from rehearsal.machines import Fleet, MachineBooter
 from rehearsal.moves.change import Asked, Change
 from rehearsal.moves.result import Moves, beyond
@@ -198,14 +197,19 @@ class Rehearsal:
         if killed:
             self._tell_of(killed)
             self._render(api, tools)
-        self._put_faults_in(twin)
+        extras, settings = self.extras, self.environment.settings
+        if extras and extras.faults:
+            self.report = put_faults_in(
+                self.report, extras, self.progress, settings, self._controllers(twin)
+            )
         used = self._used(api, outcome)
         self.report = report_builder.with_controllers(self.report, used, not_run(api))
         if again:
             before = Running.read(self.workspace.kept_mark)
             changes = since(before, self._running(), outcome.changes)
             self.report = replace(self.report, changes=changes)
-        self._take_down(twin)
+        if extras and extras.destroy:
+            self.report = end(self.report, extras, self.progress, settings, twin)
         api.close()
 
     def _wait_for(self, jobs: smoke.RunningSmoke) -> None:
@@ -306,38 +310,6 @@ class Rehearsal:
         if self.report.problems:
             now.fail(now.detail)
         return outcome
-
-    def _put_faults_in(self, twin: Twin) -> None:
-        """Puts the faults in, where any are asked for."""
-        wanted = self.extras.faults if self.extras else ()
-        if not wanted:
-            return
-        with self.progress.phase("faults") as now:
-            built = ensure(("prometheus",), console=self.progress.console)
-            faults = FaultRehearsal(
-                api=twin.control_plane.api,
-                controllers=self._controllers(twin),
-                settings=self.environment.settings,
-                root=self.workspace.root,
-                promtool=built.path("prometheus").with_name("promtool"),
-                say=now.say,
-            ).run(wanted)
-            now.say(", ".join(each.word for each in wanted))
-            if [*faults.problems()]:
-                now.fail(now.detail)
-        self.report = replace(self.report, faults=faults).failed(*faults.problems())
-
-    def _take_down(self, twin: Twin) -> None:
-        """Takes everything down, where it is asked for."""
-        if self.extras is None or not self.extras.destroy:
-            return
-        with self.progress.phase("destroy") as now:
-            settings = self.environment.settings
-            ending = take_down(twin, settings, self.extras.take_down, now.say)
-            now.say(f"{count(ending.resources, 'resource')}, {len(ending.left)} left")
-            if [*ending.problems()]:
-                now.fail(now.detail)
-        self.report = replace(self.report, ending=ending).failed(*ending.problems())
 
     def _preview(self, twin: Twin) -> Outcome:
         """Previews; what is refused does not stay in a kept twin."""
