@@ -186,17 +186,7 @@ class Rehearsal:
         if self.change:
             with phase("change") as now:
                 self._tell(self.change, outcome, now)
-        settings, watch = self.environment.settings, self.workspace.processes.check
-        killed = self._controllers_to_kill(twin)
-        with smoke.running(
-            api, settings, fleet, directory, killed.look if killed else watch
-        ) as jobs:
-            if killed is None:
-                self._render(api, tools)
-            self._wait_for(jobs)
-        if killed:
-            self._tell_of(killed)
-            self._render(api, tools)
+        self._run_jobs(twin, fleet, tools)
         extras, settings = self.extras, self.environment.settings
         if extras and extras.faults:
             self.report = put_faults_in(
@@ -211,6 +201,19 @@ class Rehearsal:
         if extras and extras.destroy:
             self.report = end(self.report, extras, self.progress, settings, twin)
         api.close()
+
+    def _run_jobs(self, twin: Twin, fleet: Fleet, tools: Tools) -> None:
+        """Runs the smoke set; charts are rendered meanwhile, or after kills of controllers."""
+        api, killed = twin.control_plane.api, self._controllers_to_kill(twin)
+        watch = killed.look if killed else self.workspace.processes.check
+        settings, directory = self.environment.settings, self.workspace.directory
+        with smoke.running(api, settings, fleet, directory, watch) as jobs:
+            if killed is None:
+                self._render(api, tools)
+            self._wait_for(jobs)
+        if killed:
+            self._tell_of(killed)
+            self._render(api, tools)
 
     def _wait_for(self, jobs: smoke.RunningSmoke) -> None:
         """Waits for the smoke set; a kind that does not do what it must fails the rehearsal."""
