@@ -8,6 +8,8 @@ is started again on another.
 """
 
 import base64
+import contextlib
+import secrets
 import socket
 import ssl
 import subprocess
@@ -33,6 +35,10 @@ KUBELETS = "kubelets"
 """The folder with the files of each node's kubelet, in a subfolder of its name."""
 READY_DEADLINE_S = 90.0  # a loaded laptop; 3 s is usual
 PORT_ATTEMPTS = 3
+PORTS = range(15_000, 30_000)
+"""Below those of connections that go out (Linux has 32768 to 60999, others 49152 and more): one of
+these takes a port between its choice and the moment at which a server listens. And below those of
+NodePorts."""
 # The defaults serve a cluster with many clients; a rehearsal has one and wants it done.
 CLIENT_LIMITS = ("--kube-api-qps=2000", "--kube-api-burst=4000")
 MEMORY_FOR_CPU = {"GOGC": "400"}
@@ -207,10 +213,18 @@ class Launcher:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 on which nothing listens at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of 127.0.0.1 on which nothing listens at this moment.
+
+    Raises RehearsalError where none of many is free.
+    """
+    for _ in range(len(PORTS)):
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RehearsalError(
+        f"No port of {PORTS[0]} to {PORTS[-1]} is free on 127.0.0.1: end what listens there."
+    )
 
 
 def _trust(pki: Certificates) -> ssl.SSLContext:

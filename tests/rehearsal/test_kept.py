@@ -233,7 +233,7 @@ def test_the_node_pools_are_the_programs_and_what_is_shortened_is_said(kept: Kep
     times = {each["what"]: (each["real_s"], each["here_s"]) for each in shortened(kept)}
     assert times == {
         "boot of a rented machine": (300, 5),
-        "consolidateAfter of burst": (600, 0),
+        "consolidateAfter of burst": (600, 0.2),
         "smoke job": (600, 2),
     }
 
