@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -40,7 +41,7 @@ def scene(ground: Ground) -> Iterator[Scene]:
         pod = ground.pod(tolerations=TOLERATED)
         labels = {"metadata": {"labels": {"volcano.sh/job-name": "g"}}}
         ground.patch(f"/api/v1/namespaces/default/pods/{pod}", labels)
-        ground.wait(lambda name=pod: ground.bound(name), "a pod waits")  # type: ignore[misc]
+        ground.wait(partial(ground.bound, pod), "a pod waits")
     watch = Watch(ground.api, {**COLLECTIONS, "NodeClaim": NODE_CLAIMS, "Gang": NODE_CLAIMS})
     watch.start()
     place = Controllers(

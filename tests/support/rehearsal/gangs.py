@@ -250,7 +250,7 @@ def gang(queue: str, name: str, members: int, **spec: object) -> dict[str, Any]:
         "terminationGracePeriodSeconds": 0,
         "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
         "containers": [{"name": "train", "image": "train", "resources": resources}],
-        **dict(spec.pop("pod", {})),  # type: ignore[call-overload]
+        **dict(spec.pop("pod", {})),  # type: ignore[call-overload]  # a mapping
     }
     metadata = {"annotations": {"fleet.gpu/runs-for": "1h"}}
     task = {"name": "rank", "replicas": members, "template": {"metadata": metadata, "spec": pod}}

@@ -23,7 +23,7 @@ def machine(
     made = {"token": "t", "template": "l", "profile": "p", "user_data": "u"}
     times = {"launched": launched, "ended": ended}
     known = {"type": TYPE, "capacity": capacity, "tags": {POOL_LABEL: "burst"}}
-    return Instance(id=id_, **place, **made, **times, **{**known, **more})  # type: ignore[arg-type]
+    return Instance(id=id_, **place, **made, **times, **{**known, **more})  # type: ignore[arg-type]  # its fields
 
 
 def fleet(hardware: str, *capacity: str | None) -> Now:
