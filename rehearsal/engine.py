@@ -78,9 +78,14 @@ class Engine:
         """`pulumi preview` with the policy pack; raises with the engine's own sentences."""
         return self._operate("preview", (), progress)
 
-    def up(self, progress: Callable[[Outcome], None]) -> Outcome:
-        """Runs `pulumi up` after the preview."""
-        return self._operate("up", ("--yes", "--skip-preview"), progress)
+    def up(self, progress: Callable[[Outcome], None], *, past_errors: bool = False) -> Outcome:
+        """Runs `pulumi up` after the preview.
+
+        With `past_errors` it makes all that does not depend on what has failed; without, it stops
+        at the first failure as a user's own `up` does.
+        """
+        more = ("--continue-on-error",) if past_errors else ()
+        return self._operate("up", ("--yes", "--skip-preview", *more), progress)
 
     def with_checkpoints(self) -> "Engine":
         """The same engine, which writes its state before and after each step."""

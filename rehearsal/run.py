@@ -371,12 +371,13 @@ class Rehearsal:
         return Running(nodes=nodes, usd_per_hour=cost.usd_per_hour if cost else None)
 
     def _up(self, engine: Engine, progress: Callable[[Outcome], None]) -> Outcome:
-        """Updates the twin; a machine that does not come up ends the update, not the rehearsal.
+        """Updates the twin; a machine that does not come up ends neither update nor rehearsal.
 
-        The phase `machines` then says which ones and why.
+        The phase `machines` then says which ones and why, and the jobs run on the others. A change
+        stops where a user's would, as its report says what is done by then.
         """
         try:
-            return engine.up(progress)
+            return engine.up(progress, past_errors=self.change is None)
         except EngineError as error:
             if not refusals.read(self.workspace.directory):
                 raise
