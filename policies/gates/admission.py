@@ -141,7 +141,7 @@ def _given(rules: Sequence[ConfiguredRule]) -> dict[str, str]:
         **facts,
         "controllers": cel.literal([*CONTROLLERS, *rules[0].facts.get("controllers", ())]),
         "vouched": VOUCHED,
-        "declared": f"{cel.templates(declared)}[]",
+        "declared": cel.templates(declared),
         "declaredKinds": cel.literal([f"{each.group}/{each.kind}" for each in declared]),
         "declaredServices": cel.literal([each.kind for each in declared if each.service]),
     }

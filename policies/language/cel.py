@@ -226,16 +226,30 @@ def _key(depth: int) -> str:
 
 def templates(kinds: Sequence[PodKind]) -> str:
     """CEL: the templates in an object of one of the kinds, each with the name of its pod."""
-    by_places: dict[tuple[str, ...], list[str]] = {}
-    for each in kinds:
-        if each.templates:
-            by_places.setdefault(each.templates, []).append(f"{each.group}/{each.resource}")
     branches = (
         f"variables.resource in {found} ? "
         f"{' + '.join(_entries('object', steps(place), ()) for place in places)} : "
-        for places, found in by_places.items()
+        for places, found in _by_places(kinds).items()
     )
-    return "".join(branches)
+    return f"{''.join(branches)}[]"
+
+
+def _by_places(kinds: Sequence[PodKind]) -> dict[tuple[str, ...], list[str]]:
+    """Return the resources of the kinds by the places of their templates."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for each in kinds:
+        if each.templates:
+            found.setdefault(each.templates, []).append(f"{each.group}/{each.resource}")
+    return found
+
+
+_SHIPPED = {
+    f"templates{number}": templates([each for each in SHIPPED if each.templates == places])
+    for number, places in enumerate(_by_places(SHIPPED))
+}
+"""A variable for each set of places: the type checker of CEL needs the square of the time for an
+expression that is twice as long (cel-go v0.26.0, checker/mapping.go: it copies all types that it
+has inferred at each overload that it tries)."""
 
 
 PODS: Mapping[str, str] = {
@@ -243,11 +257,15 @@ PODS: Mapping[str, str] = {
     "defaults": f"{_is('argoproj.io')} ? {_DEFAULTS} : {{}}",
     "roles": f"{_is('kubeflow.org')} ? {_ROLES} : {{}}",
     "given": f"{_is('argoproj.io')} ? {_OWN} + {_OF_TASKS} + {_OF_STEPS} : []",
+    **_SHIPPED,
+    "completed": (
+        "size(variables.defaults) == 0 ? variables.given : "
+        f"variables.given.map(t, {_COMPLETE})"
+    ),
     "templates": (
-        f"{_is('argoproj.io')} ? (size(variables.defaults) == 0 ? variables.given : "
-        f"variables.given.map(t, {_COMPLETE})) : object.kind == 'Pod' ? "
+        f"{_is('argoproj.io')} ? variables.completed : object.kind == 'Pod' ? "
         "[{'name': dyn(''), 'template': dyn(object)}] : "
-        f"{templates(SHIPPED)}variables.declared"
+        f"{' + '.join(f'variables.{each}' for each in (*_SHIPPED, 'declared'))}"
     ),
     "pods": (
         f"{_is('argoproj.io')} ? variables.templates.map(t, {_argo('t.name', 't.template')}) : "
