@@ -227,11 +227,12 @@ class Recipe:
         ldflags = binary.ldflags.format(version=version, minor=version.split(".")[1])
         what = "" if binary.name == self.program.name else f"{binary.name}: "
         with self.progress.step(f"{self.title}: {what}fetch its modules"):
-            self.go.run(["list", "-deps", "-f", "", binary.package], folder=binary.folder)
+            listed = ["list", "-deps", "-f", "", "-tags", binary.tags, binary.package]
+            self.go.run(listed, folder=binary.folder)
         with self.progress.step(f"{self.title}: {what}compile"):
             output = str(self.target / binary.name)
-            arguments = ["build", "-ldflags", ldflags, "-o", output, binary.package]
-            self.go.run(arguments, folder=binary.folder)
+            built = ["build", "-tags", binary.tags, "-ldflags", ldflags, "-o", output]
+            self.go.run([*built, binary.package], folder=binary.folder)
 
     def _copy(self, copy: Copy) -> None:
         with self.progress.step(f"{self.title}: fetch and copy files of {copy.module}"):

@@ -18,12 +18,16 @@ class ToolchainError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Binary:
-    """A main package, built in the Go module `folder`; `ldflags` may have {version} and {minor}."""
+    """A main package, built in the Go module `folder`; `ldflags` may have {version} and {minor}.
+
+    `tags` are build tags with commas between them.
+    """
 
     name: str
     folder: str
     package: str
     ldflags: str = STRIPPED
+    tags: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

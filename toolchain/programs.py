@@ -260,6 +260,7 @@ PROMETHEUS = Program(
             folder="prometheus",
             package=f"github.com/prometheus/prometheus/cmd/{name}",
             ldflags=f"{STRIPPED} -X github.com/prometheus/common/version.Version={{version}}",
+            tags="remove_all_sd",  # discovery of clouds, which no configuration here has
         )
         for name in ("prometheus", "promtool")
     ),

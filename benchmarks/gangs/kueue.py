@@ -37,17 +37,14 @@ HOOKS = {
 API = "kueue.x-k8s.io/v1beta2"
 WITHIN_S = 60.0
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
-BLOCKING = {
-    "timeout": "30s",
-    "blockAdmission": True,
-    "requeuingStrategy": {"backoffBaseSeconds": 1},
-}
-"""Kueue's own timeout is 30 minutes and its first pause 60 s (v0.19.2,
+WAITS: Mapping[str, object] = {"timeout": "30s", "requeuingStrategy": {"backoffBaseSeconds": 1}}
+"""waitForPodsReady, which Kueue has on: it evicts a job whose pods are not ready in time, and lets
+it in again later. Its own timeout is 30 minutes and its first pause 60 s (v0.19.2,
 apis/config/v1beta2/defaults.go), here 60 times shorter, as the boot of a machine is."""
 
 
-def _install(ground: Ground, waits: dict[str, Any] | None = None) -> None:
-    """Installs the chart and makes the queues; `waits` is the setting waitForPodsReady."""
+def _install(ground: Ground, **waits: object) -> None:
+    """Installs the chart and makes the queues; `waits` is more of the setting waitForPodsReady."""
     webhook = free_port()
     ground.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     objects = _chart(ground)
@@ -57,9 +54,8 @@ def _install(ground: Ground, waits: dict[str, Any] | None = None) -> None:
     ground.api.create(services, {"metadata": {"name": SERVICE}, "spec": service})
     secret = {"metadata": {"name": SECRET}}
     ground.api.create(f"/api/v1/namespaces/{NAMESPACE}/secrets", secret)
-    _start(
-        ground, _configuration(objects) | ({"waitForPodsReady": waits} if waits else {}), webhook
-    )
+    configuration = _configuration(objects) | {"waitForPodsReady": {**WAITS, **waits}}
+    _start(ground, configuration, webhook)
     ground.wait(lambda: _mounted(ground), "Kueue has made no certificate", within_s=WITHIN_S)
     ground.wait(lambda: _queues(ground), "Kueue's webhook does not answer", within_s=WITHIN_S)
 
@@ -181,7 +177,7 @@ def _job(gang: Gang) -> dict[str, Any]:
 
 WRITTEN = "Job with the label of a LocalQueue; Kueue admits it by quota, all pods at once"
 OFF = "gate VisibilityOnDemand off"
-SCALED = "timeout 30 s (for 30 min), backoffBaseSeconds 1 (for 60)"
+SCALED = "timeout 30 s (for 30 min) and backoffBaseSeconds 1 (for 60)"
 TITLE = f"Kueue {PROGRAM.version()}"
 
 KUEUE = Scheduler(
@@ -189,7 +185,7 @@ KUEUE = Scheduler(
     title=TITLE,
     control_plane="control-plane",
     programs=("kueue",),
-    settings=("as its chart installs it", OFF),
+    settings=("as its chart installs it", f"waitForPodsReady with {SCALED}", OFF),
     written=WRITTEN,
     jobs="batch/v1/jobs",
     install=_install,
@@ -203,6 +199,6 @@ KUEUE_BLOCKING = Scheduler(
     settings=(f"waitForPodsReady with blockAdmission, {SCALED}", OFF),
     written=WRITTEN,
     jobs="batch/v1/jobs",
-    install=lambda ground: _install(ground, BLOCKING),
+    install=lambda ground: _install(ground, blockAdmission=True),
     job=_job,
 )
