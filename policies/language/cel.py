@@ -259,8 +259,7 @@ PODS: Mapping[str, str] = {
     "given": f"{_is('argoproj.io')} ? {_OWN} + {_OF_TASKS} + {_OF_STEPS} : []",
     **_SHIPPED,
     "completed": (
-        "size(variables.defaults) == 0 ? variables.given : "
-        f"variables.given.map(t, {_COMPLETE})"
+        f"size(variables.defaults) == 0 ? variables.given : variables.given.map(t, {_COMPLETE})"
     ),
     "templates": (
         f"{_is('argoproj.io')} ? variables.completed : object.kind == 'Pod' ? "
