@@ -1,6 +1,6 @@
 """For how long pools had fewer GPUs than their queues deserve, and more machines than needed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +19,8 @@ from settings.names import GPU, HARDWARE_LABEL, POOL_LABEL
 QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 Timeline = Sequence[tuple[float, Mapping[str, dict[str, Any]]]]
 """Times, each with the Nodes by name from then on."""
+Hours = Mapping[tuple[str, str], float]
+"""Hours of machines by hardware and capacity, which is empty for what nobody rents."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,21 +87,32 @@ def _pools_of(queue: Queue, settings: Settings) -> list[str]:
     return [name for name, pool in of_it.items() if not pool.rented] or [*of_it]
 
 
-def usd_of_twice(seen: Sequence[Seen], ends_s: float) -> float:
-    """Return the price of machines of a pool beyond the most that it had before or has after.
+def twice(seen: Sequence[Seen], ends_s: float) -> Hours:
+    """Return the machines of pools beyond the most that each had before or has after.
 
-    What Karpenter rents is left out: `rented.usd_of_twice_rented` knows it from the instances.
+    What Karpenter rents is left out: `rented.twice_rented` knows it from the instances.
     """
+    found: defaultdict[tuple[str, str], float] = defaultdict(float)
     line = _timeline([each for each in seen if not _is_rented(each)])
     if not line:
-        return 0.0
+        return found
     first, last = _counts(line[0][1]), _counts(line[-1][1])
-    usd = 0.0
     for at, till, nodes in _spans(line, ends_s):
         for key, number in _counts(nodes).items():
-            more = number - max(first[key], last[key])
-            usd += max(0, more) * (till - at) / 3600 * (_usd_per_hour(key[1]) or 0.0)
-    return round(usd, 2)
+            more = max(0, number - max(first[key], last[key]))
+            found[key[1], ""] += more * (till - at) / 3600
+    return found
+
+
+def price_of(*hours: Hours) -> tuple[float, tuple[str, ...]]:
+    """Return the USD of such hours, and the hardware of those whose price is not known."""
+    usd, unknown = 0.0, set()
+    for (hardware, capacity), number in (item for each in hours for item in each.items()):
+        price = _usd_per_hour(hardware, capacity)
+        if price is None and number:
+            unknown.add(hardware)
+        usd += number * (price or 0.0)
+    return round(usd, 2), tuple(sorted(unknown))
 
 
 def deserved_gpus(queues: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -150,8 +163,8 @@ def _counts(nodes: Mapping[str, dict[str, Any]]) -> Counter[tuple[str, str]]:
     return Counter((each.get(POOL_LABEL, ""), each.get(HARDWARE_LABEL, "")) for each in labels)
 
 
-def _usd_per_hour(hardware: str) -> float | None:
+def _usd_per_hour(hardware: str, capacity: str) -> float | None:
     try:
-        return load(hardware).usd_per_hour
+        return load(hardware).usd_per_hour_as(capacity)
     except HardwareError:
         return None

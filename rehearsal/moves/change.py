@@ -20,7 +20,7 @@ from rehearsal.karpenter import instances
 from rehearsal.machines import MachineBooter
 from rehearsal.metal3 import HOSTS
 from rehearsal.moves import commit
-from rehearsal.moves.capacity import QUEUES, Shares, deserved_gpus, shortages, usd_of_twice
+from rehearsal.moves.capacity import QUEUES, Shares, deserved_gpus, price_of, shortages, twice
 from rehearsal.moves.commit import Commit
 from rehearsal.moves.deployed import DEPLOYED, deployed_commit
 from rehearsal.moves.jobs import filling, of_smoke_set
@@ -37,7 +37,7 @@ from rehearsal.moves.rented import (
     changed_since,
     generations,
     give_back,
-    usd_of_twice_rented,
+    twice_rented,
 )
 from rehearsal.moves.result import Moves, Replaced, Waited
 from rehearsal.moves.servers import ServerTimes
@@ -268,8 +268,10 @@ class Change:
     def _moves(self, before: _Before, outcome: Outcome) -> Moves:
         settings, api, seen = self._wanted.settings, before.api, before.watch.seen
         rented = instances.read(self._workspace.directory)
-        rented_usd = usd_of_twice_rented(rented, before.at, time.time())
         ends_s = before.watch.seconds
+        twice_usd, twice_unpriced = price_of(
+            twice(seen, ends_s), twice_rented(rented, before.at, time.time())
+        )
         moved = machine_moves(seen)
         before.servers.look()
         gateways = replaced_gateways(
@@ -294,7 +296,8 @@ class Change:
             ),
             replaced=tuple(replaced_fields(outcome)),
             shortages=shortages(seen, before.shares, _shares(api, settings), ends_s),
-            twice_usd=round(usd_of_twice(seen, ends_s) + rented_usd, 2),
+            twice_usd=twice_usd,
+            twice_unpriced=twice_unpriced,
         )
 
 

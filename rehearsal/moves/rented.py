@@ -11,18 +11,18 @@ machines that it would save.
 
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from hardware.catalogue import load
 from rehearsal.api import Api
 from rehearsal.errors import RehearsalError
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S, Instance
 from rehearsal.machines import NODE_CLASSES, NODE_POOLS
+from rehearsal.moves.capacity import Hours
 from rehearsal.moves.machines import drift_of, is_emptied, node_of
 from rehearsal.moves.result import REPLACED_S, Drifted
 from rehearsal.moves.start import job_of
@@ -158,8 +158,8 @@ def give_back(api: Api, check: Callable[[], None]) -> None:
         time.sleep(PAUSE_S)
 
 
-def usd_of_twice_rented(found: Sequence[Instance], began: float, ended: float) -> float:
-    """Return the price of instances beyond the most that ran before or run after.
+def twice_rented(found: Sequence[Instance], began: float, ended: float) -> Hours:
+    """Return the instances beyond the most that ran before or run after.
 
     Times are seconds since the epoch. A second in which one boots is as many as a real boot is
     longer. Reserved capacity is paid for anyway.
@@ -170,14 +170,13 @@ def usd_of_twice_rented(found: Sequence[Instance], began: float, ended: float) -
         moments |= {each.launched, each.launched + BOOT_S, each.ended or ended}
     times = sorted(at for at in moments if began <= at <= ended)
     before, after = _alive(paid, began), _alive(paid, ended)
-    usd = 0.0
+    twice: defaultdict[tuple[str, str], float] = defaultdict(float)
     for at, till in pairwise(times):
         boots = any(each.launched <= at < each.launched + BOOT_S for each in paid)
         hours = (till - at) * (REAL_BOOT_S / BOOT_S if boots else 1) / 3600
         for key, number in _alive(paid, at).items():
-            more = max(0, number - max(before[key], after[key]))
-            usd += more * hours * (load(key[0]).usd_per_hour_as(key[1]) or 0.0)
-    return round(usd, 2)
+            twice[key] += max(0, number - max(before[key], after[key])) * hours
+    return twice
 
 
 def _alive(found: Sequence[Instance], at: float) -> Counter[tuple[str, str]]:

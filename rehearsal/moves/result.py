@@ -118,6 +118,7 @@ class Moves:
     replaced: tuple[Replaced, ...] = ()
     shortages: tuple[Shortage, ...] = ()
     twice_usd: float = 0.0  # of machines that ran twice while they were replaced
+    twice_unpriced: tuple[str, ...] = ()  # the hardware of those whose price is not known
 
     @property
     def gpu_hours_lost(self) -> float:
@@ -131,8 +132,9 @@ class Moves:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The ended jobs whose work has no known price, which `usd` is without."""
-        return tuple(job.name for job in self.ended if job.usd is None)
+        """What `usd` is without: ended jobs and hardware that ran twice, without a known price."""
+        jobs = [f"the machine of {job.name}" for job in self.ended if job.usd is None]
+        return (*jobs, *(f"{each}, of which machines ran twice" for each in self.twice_unpriced))
 
 
 def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
@@ -160,7 +162,7 @@ def beyond(moves: Moves, allow: AllowedLoss) -> Iterator[str]:
     if allow.usd is not None and moves.unpriced:
         yield (
             f"{ALLOW}.usd allows {allow.usd:,g}, and nothing tells whether the change keeps to it: "
-            f"the catalogue has no price for the machine of {_listed(moves.unpriced)}."
+            f"the catalogue has no price for {_listed(moves.unpriced)}."
         )
 
 

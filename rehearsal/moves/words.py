@@ -174,8 +174,7 @@ def _capacity(moves: Moves) -> str:
 
 def usd(moves: Moves) -> str:
     """Return the price of a change, and what it is without."""
-    without = _number(len(moves.unpriced), "job")
-    unknown = f" without {without} whose price is not known" if moves.unpriced else ""
+    unknown = f" without {_some(moves.unpriced)} (no price known)" if moves.unpriced else ""
     return f"{moves.usd:,.2f} USD{unknown}"
 
 

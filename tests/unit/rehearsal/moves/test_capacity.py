@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from hardware.catalogue import load
-from rehearsal.moves.capacity import Shares, deserved_gpus, shortages, usd_of_twice
+from rehearsal.moves.capacity import Shares, deserved_gpus, price_of, shortages, twice
 from rehearsal.moves.result import Shortage
 from rehearsal.moves.watch import Seen
 from settings import Settings, parse
 from tests.support.rehearsal.moves import node
 from tests.support.stack_settings import with_value
 
+UNPRICED = "ccx63"
 QUEUES = [{"metadata": {"name": "research"}, "spec": {"deserved": {"nvidia.com/gpu": "12"}}}]
 
 
@@ -85,6 +86,12 @@ def test_only_machines_beyond_the_most_of_before_and_after_ran_twice() -> None:
     assert price is not None
     hour = 3600.0
     both = (node("a"), node("b", hour), node("a", 3 * hour, gone=True))
-    assert usd_of_twice(both, 4 * hour) == round(2 * price, 2)
+    assert price_of(twice(both, 4 * hour)) == (round(2 * price, 2), ())
     grown = (node("a"), node("b", hour))
-    assert usd_of_twice(grown, 4 * hour) == 0.0
+    assert price_of(twice(grown, 4 * hour)) == (0.0, ())
+
+
+def test_hardware_without_a_known_price_is_named_where_it_ran_twice() -> None:
+    assert load(UNPRICED).usd_per_hour is None
+    assert price_of({(UNPRICED, ""): 2.0}) == (0.0, (UNPRICED,))
+    assert price_of({(UNPRICED, ""): 0.0}) == (0.0, ()), "it did not run twice"

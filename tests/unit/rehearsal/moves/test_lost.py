@@ -184,6 +184,8 @@ def test_a_price_that_is_not_known_is_no_price_of_nothing() -> None:
         "gpu-fleet:rehearsal.allow.usd allows 1,000, and nothing tells whether the change keeps to "
         "it: the catalogue has no price for the machine of default/train."
     )
+    (sentence,) = beyond(replace(moves(), twice_unpriced=("ccx63",)), AllowedLoss(usd=1000))
+    assert "the catalogue has no price for ccx63, of which machines ran twice." in sentence
 
 
 @pytest.mark.parametrize(

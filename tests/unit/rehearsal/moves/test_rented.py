@@ -11,7 +11,8 @@ from hardware.catalogue import load
 from rehearsal.api import Api
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S, Instance
 from rehearsal.moves import rented
-from rehearsal.moves.rented import Replacing, changed_since, usd_of_twice_rented
+from rehearsal.moves.capacity import price_of
+from rehearsal.moves.rented import Replacing, changed_since, twice_rented
 from rehearsal.moves.watch import Seen, Watch
 from tests.support.rehearsal.moves import claim, node, pod
 
@@ -188,8 +189,8 @@ def test_a_replaced_machine_ran_twice_for_a_real_boot_and_its_drain() -> None:
     assert price is not None
     old = instance("old", BEGAN - 60, BEGAN + 40, "on-demand")
     new = instance("new", BEGAN + 10, None, "on-demand")
-    twice = (REAL_BOOT_S + 30 - BOOT_S) / 3600 * price
-    assert usd_of_twice_rented([old, new], BEGAN, ENDED) == round(twice, 2)
-    assert usd_of_twice_rented([new], BEGAN, ENDED) == 0, "it is one more than before"
+    usd = (REAL_BOOT_S + 30 - BOOT_S) / 3600 * price
+    assert price_of(twice_rented([old, new], BEGAN, ENDED)) == (round(usd, 2), ())
+    assert price_of(twice_rented([new], BEGAN, ENDED))[0] == 0, "it is one more than before"
     reserved = [instance("a", 0, BEGAN + 40, "reserved"), instance("b", BEGAN, None, "reserved")]
-    assert usd_of_twice_rented(reserved, BEGAN, ENDED) == 0, "it is paid for"
+    assert price_of(twice_rented(reserved, BEGAN, ENDED))[0] == 0, "it is paid for"

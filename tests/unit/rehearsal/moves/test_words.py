@@ -153,7 +153,7 @@ def test_a_gang_that_was_started_again_twice_is_said_so() -> None:
 def test_a_price_that_is_not_known_is_said_so() -> None:
     (job,) = ROUGH.ended
     unknown = replace(ROUGH, ended=(job, replace(job, name="research/x", usd=None)))
-    without = "70.50 USD without 1 job whose price is not known"
+    without = "70.50 USD without the machine of research/x (no price known)"
     assert five_lines(unknown, "prod")[4].endswith(f"; {without}.")
     assert without in one_line(unknown, "prod")[1]
 
