@@ -17,7 +17,7 @@ help:
 	@echo "make TARGET [ENV=dev]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
 
-rehearse: bootstrap ## Bring up ENV on this machine, no account (ALL=1, KEEP=1, AGAIN=1, JSON=1, FROM=REF)
+rehearse: bootstrap ## Bring up ENV on this machine, no account (ALL=1, KEEP=1, AGAIN=1, JSON=1, FROM=REF, JOBS=FILE)
 	@exec .venv/bin/fleet rehearse $(ENV) $(if $(ALL),--all) $(if $(KEEP),--keep) $(if $(AGAIN),--again) $(if $(JSON),--json) \
 	  $(if $(FROM),--from "$(FROM)") $(if $(JOBS),--jobs "$(JOBS)")
 

@@ -22,6 +22,16 @@ BACKEND_HELP: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"failed to load checkpoint|looking for beginning of value|snapshot integrity error",
+        (
+            "The state of {environment} or its lock is damaged ({line}). In a bucket or folder "
+            "they are .pulumi/stacks/gpu-fleet/{environment}.json, beside which "
+            "{environment}.json.bak has the state before, and the files in "
+            ".pulumi/locks/organization/gpu-fleet/{environment}: put a whole state back, or take "
+            "the damaged lock away when nobody updates."
+        ),
+    ),
+    (
         r"MissingRegion",
         (
             "The bucket of the backend has no region ({line}): set AWS_REGION, or end the address "

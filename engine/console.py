@@ -9,6 +9,8 @@ from rich.text import Text
 
 WIDTH = 120
 """Of what nobody watches, such as the log of a pipeline."""
+NARROWEST = 20
+"""Less, as COLUMNS=0 says, has no room for a word."""
 _TRAILING_BLANKS = re.compile(r" +(?=(?:\x1b\[0m)?$)", re.MULTILINE)
 
 
@@ -18,9 +20,10 @@ def results() -> Console:
     Behind a pipe the terminal is that of standard input or error. Where there is none, rich takes
     80 columns, in which tables break within words.
     """
-    console = Console(emoji=False)
+    console = Console(emoji=False, markup=False)
     if "COLUMNS" not in os.environ and not any(os.isatty(stream) for stream in (0, 1, 2)):
         console.width = WIDTH
+    console.width = max(console.width, NARROWEST)
     return console
 
 

@@ -1,7 +1,8 @@
 """The result of a rehearsal as data, for the tables and for `--json`."""
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -180,8 +181,17 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> "Report":
-        """Returns what `as_json` has written; raises ValueError for anything else."""
-        return TypeAdapter(cls).validate_json(text)
+        """Returns what `as_json` has written; raises ValueError for anything else.
+
+        A report with other fields is one of another version.
+        """
+        found = TypeAdapter(cls).validate_json(text)
+        others = {*json.loads(text)} ^ {each.name for each in fields(cls)}
+        if others:
+            raise ValueError(
+                f"Another version has or lacks the fields {', '.join(sorted(others))}."
+            )
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain data."""

@@ -70,11 +70,14 @@ def settings_name(environment: str) -> str:
 
 def check_form(found: object) -> None:
     """Raises RehearsalError unless `found` is a statement of in-toto about a rehearsal."""
+    if not isinstance(found, dict):
+        raise RehearsalError(f"The statement is {str(found)[:60]}; allowed: an object of JSON.")
     try:
         message = ParseDict(found, StatementMessage())
         Statement.copy_from_pb(message).validate()
     except (ParseError, ValueError, AttributeError, TypeError) as error:
-        raise RehearsalError(f"This is no statement in in-toto's form: {error}") from None
+        told = str(error).partition(" Available Fields")[0].rstrip(".")
+        raise RehearsalError(f"This is no statement in in-toto's form: {told}.") from None
     if message.predicate_type != PREDICATE:
         raise RehearsalError(
             f'This is a statement of the type "{message.predicate_type}"; a rehearsal\'s is '

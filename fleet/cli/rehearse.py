@@ -8,8 +8,7 @@ import typer
 from fleet.cli.place import ROOT, Environment
 from fleet.cli.printing import refuse
 
-LONGEST = 9
-"""Digits of a number that a person means."""
+MOST_KILLS, LARGEST_SEED = 1_000, 999_999_999
 
 
 def rehearse(  # noqa: PLR0913  # an option each
@@ -69,8 +68,8 @@ def rehearse(  # noqa: PLR0913  # an option each
         typer.Option(
             "--fault",
             metavar="KIND@SECONDS",
-            help="Put a fault in, so long after two gangs run: spot, node, link, etcd, api, boot "
-            "or capacity. May be given several times.",
+            help="Put a fault in, 0 to 600 seconds after two gangs run: spot, node, link, etcd, "
+            "api, boot or capacity. May be given several times.",
         ),
     ] = None,
     destroy: Annotated[
@@ -80,8 +79,8 @@ def rehearse(  # noqa: PLR0913  # an option each
     """Bring up an environment on this machine, no account.
 
     Runs the environment's program with the real Pulumi engine against a real Kubernetes control
-    plane, boots its simulated machines, runs a GPU job on them and prints a report of about twenty
-    lines. `fleet report ENV` prints it again.
+    plane, boots its simulated machines, runs a few GPU jobs on them and prints a report of one or
+    two screens. `fleet report ENV` prints it again.
 
     \b
     Examples:
@@ -110,14 +109,14 @@ def rehearse(  # noqa: PLR0913  # an option each
         refuse(str(error))
     if faults and (again or before):
         refuse("--fault needs a twin of its own, without --again and --from.")
-    times = _whole("--kills", kills) or 0
+    times = _whole("--kills", kills, MOST_KILLS) or 0
     if times and (again or before):
         refuse("--kills needs a twin that begins empty: leave out --again and --from.")
     if destroy and (keep or again):
         refuse("--destroy takes everything down: leave out --keep and --again.")
     if seed is not None and not times:
         refuse("--seed says at which steps --kills kills: it needs --kills.")
-    chosen = _whole("--seed", seed)
+    chosen = _whole("--seed", seed, LARGEST_SEED)
     if chosen is None:
         chosen = randbelow(10_000)
     given = extras(kills=times, seed=chosen, destroy=destroy, faults=faults)
@@ -137,10 +136,12 @@ def rehearse(  # noqa: PLR0913  # an option each
     )
 
 
-def _whole(option: str, text: str | None) -> int | None:
-    """Return what an option says; refuse what is not a whole number of 0 or more."""
+def _whole(option: str, text: str | None, most: int) -> int | None:
+    """Return what an option says; refuse what is not a whole number of 0 to `most`."""
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST):
-        refuse(f'{option} is "{text}"; allowed: a whole number of 0 or more.')
+    if not (
+        text.isascii() and text.isdigit() and len(text) <= len(str(most)) and int(text) <= most
+    ):
+        refuse(f'{option} is "{text}"; allowed: a whole number of 0 to {most:,}.')
     return int(text)

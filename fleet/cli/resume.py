@@ -59,4 +59,6 @@ def resume(
         if not (name and id_):
             refuse(f'--id is "{each}"; it must be NAME=ID.')
         given.setdefault(name, []).append(id_)
+    if "" in (gone or ()):
+        refuse('--gone is ""; it must be NAME.')
     raise typer.Exit(command(ROOT, environment, Wanted(yes=yes, ids=given, gone=gone or ())))

@@ -18,19 +18,27 @@ def last(root: Path, environment: str) -> Report:
     stack_file(root, environment)
     path = Workspace(root=root, environment=environment).report
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError as error:
         raise NoReportError(
             f"No rehearsal of {environment} has ended here yet: "
             f"`fleet rehearse {environment}` writes a report."
         ) from error
     try:
-        return Report.from_json(text)
+        found = Report.from_json(content.decode("utf-8"))
+        if found.ended:
+            datetime.fromisoformat(found.ended)
     except ValueError as error:
         raise NoReportError(
             f"{path} is no report of this version of the program: "
             f"`fleet rehearse {environment}` writes it anew."
         ) from error
+    if found.environment != environment:
+        raise NoReportError(
+            f'{path} is a report of "{found.environment}", not of {environment}: '
+            f"`fleet rehearse {environment}` writes it anew."
+        )
+    return found
 
 
 def when(report: Report, root: Path) -> str:

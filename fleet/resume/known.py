@@ -48,8 +48,10 @@ def _wrong_name(option: str, name: str, begun: Sequence[Pending]) -> str | None:
     urns = {each.urn: each.name for each in creates}
     meant = [urn for urn, title in urns.items() if name in (urn, title)]
     if not meant:
-        told = ", ".join(dict.fromkeys(urns.values())) or "nothing"
-        return f'{option} is "{name}"; being made: {told}.'
+        told = ", ".join(dict.fromkeys(urns.values()))
+        if not told:
+            return f"Nothing is being made, so {option} {name} is about nothing: leave it out."
+        return f'{option} is "{name}"; allowed is what is being made: {told}.'
     if len(meant) > 1:
         return f'{option} is "{name}", which several have; give one of: {", ".join(meant)}.'
     return None

@@ -63,14 +63,16 @@ def _signed(text: bytes, key: Path) -> dict[str, object]:
     given = os.environ.get(PASSPHRASE)
     try:
         return sign(text, private, given)
-    except EncryptedKeyError:
+    except EncryptedKeyError as error:
         if given:
-            raise
+            raise StatementError(f"{key} ({PASSPHRASE} is set): {error}") from None
         if not on_a_terminal():
             raise StatementError(
                 f"{key} is encrypted, and nobody can be asked here: set {PASSPHRASE}."
             ) from None
         return sign(text, private, getpass.getpass(f"Passphrase of {key}: "))
+    except StatementError as error:
+        raise StatementError(f"{key}: {error}") from None
 
 
 def verify_file(

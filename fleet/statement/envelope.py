@@ -49,7 +49,9 @@ def sign(statement: bytes, key: bytes, passphrase: str | None) -> dict[str, Any]
     except (ValueError, UnsupportedAlgorithm):
         if passphrase:
             raise EncryptedKeyError("The passphrase does not open the key.") from None
-        raise StatementError(f"The key cannot be read; allowed: {KINDS} in PEM.") from None
+        raise StatementError(
+            f"The key cannot be read; allowed: the private half of {KINDS} in PEM."
+        ) from None
     envelope = Envelope(statement, PAYLOAD_TYPE, {})
     envelope.sign(signer)
     found: dict[str, Any] = envelope.to_dict()

@@ -12,9 +12,9 @@ from rehearsal.errors import RehearsalError
 from rehearsal.statement import COMMIT, check_form, settings_name
 
 _PARTS: Mapping[str, tuple[type, str]] = {
-    "problems": (list, "a list"),
+    "problems": (list, "a list of sentences"),
     "rules": (dict, "a mapping from rules to their states"),
-    "notRehearsed": (list, "a list"),
+    "notRehearsed": (list, "a list of sentences"),
 }
 
 
@@ -67,11 +67,16 @@ def read_statement(text: bytes) -> dict[str, Any]:
     wrong = [
         f"The statement's {part} is {json.dumps(predicate.get(part))[:60]}; allowed: {words}."
         for part, (form, words) in _PARTS.items()
-        if not isinstance(predicate.get(part), form)
+        if not (isinstance(predicate.get(part), form) and _are_texts(predicate[part]))
     ]
     if wrong:
         raise StatementError(*wrong)
     return statement
+
+
+def _are_texts(part: list[object] | dict[str, object]) -> bool:
+    values = part.values() if isinstance(part, dict) else part
+    return all(isinstance(each, str) for each in values)
 
 
 def _trusted(document: Any, wanted: Wanted) -> tuple[bytes, str | None]:
@@ -111,10 +116,11 @@ def _problems(statement: Mapping[str, Any], wanted: Wanted) -> Iterator[str]:
 
 
 def _failures(predicate: Mapping[str, Any]) -> Iterator[str]:
-    if predicate.get("passed") is True:
-        return
-    problems = predicate["problems"] or ["nothing says why"]
-    yield f"The rehearsal failed: {' '.join(map(str, problems))}"
+    problems, passed = predicate["problems"], predicate.get("passed") is True
     broken = [rule for rule, state in predicate["rules"].items() if state == "violated"]
+    if passed and (problems or broken):
+        yield "It says that the rehearsal passed, and has what it failed for."
+    if problems or not passed:
+        yield f"The rehearsal failed: {' '.join(problems) or 'nothing says why'}"
     if broken:
         yield f"Rules that it broke: {', '.join(broken)}."

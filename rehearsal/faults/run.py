@@ -12,7 +12,7 @@ from rehearsal.controllers.controller import Controllers
 from rehearsal.errors import NothingToHitError, RefusedError, RehearsalError
 from rehearsal.faults import money, replay, work
 from rehearsal.faults.alerts import judge
-from rehearsal.faults.asked import OWNED, RENTED, AskedFault, Kind
+from rehearsal.faults.asked import KINDS, OWNED, RENTED, AskedFault, Kind
 from rehearsal.faults.boot import BootHangs
 from rehearsal.faults.capacity import SoldOut
 from rehearsal.faults.link import LinkDown
@@ -28,6 +28,7 @@ from rehearsal.karpenter import instances, machines
 from rehearsal.karpenter.instances import BOOT_S, REAL_BOOT_S
 from rehearsal.moves.watch import COLLECTIONS, Watch
 from settings import Settings
+from settings.pools import AwsPoolSettings
 
 GANGS = "/apis/batch.volcano.sh/v1alpha1/jobs"
 PAUSE_S = 0.2
@@ -218,15 +219,23 @@ def gangs_for(settings: Settings, wanted: Sequence[AskedFault]) -> tuple[Gang, .
     Raises NothingToHitError where a fault would have nothing that it could hit.
     """
     found = work.gangs(settings)
-    for of, rented, lacks in ((RENTED, True, "rents"), (OWNED, False, "owns")):
-        kinds = ", ".join(sorted({each.kind for each in wanted if each.kind in of}))
-        if kinds and not any(gang.rented == rented for gang in found):
-            raise NothingToHitError(
-                f"--fault {kinds}: {settings.environment} {lacks} no machines for a gang."
-            )
-    if not found:
-        raise NothingToHitError("--fault: this environment has no queue in which a gang could run.")
+    rented = [gang.job.pool for gang in found if gang.rented]
+    has_owned = len(rented) < len(found)
+    hits: dict[Kind, bool] = {each: bool(found) for each in KINDS}
+    hits |= dict.fromkeys(RENTED, bool(rented)) | dict.fromkeys(OWNED, has_owned)
+    hits["spot"] = any(_has_spot(settings.pools[name].declared) for name in rented)
+    nothing = sorted({each.kind for each in wanted if not hits[each.kind]})
+    if nothing:
+        allowed = ", ".join(each for each in KINDS if hits[each]) or "none, as no gang can run"
+        raise NothingToHitError(
+            f"--fault {', '.join(nothing)}: gpu-fleet:pools and gpu-fleet:teams of "
+            f"{settings.environment} give no gang such a machine; allowed here: {allowed}."
+        )
     return found
+
+
+def _has_spot(pool: object) -> bool:
+    return isinstance(pool, AwsPoolSettings) and bool(pool.gpu_limits.get("spot"))
 
 
 def _wait(watch: Watch, until_s: float) -> None:

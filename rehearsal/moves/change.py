@@ -80,12 +80,23 @@ def asked(
             "--from brings up a commit in a new twin, and --again goes on with the kept one: "
             "leave one of them out."
         )
-    found = Commit.find(root, deployed_commit(root, environment) if ref == DEPLOYED else ref)
+    found = _deployed(root, environment) if ref == DEPLOYED else Commit.find(root, ref)
     found.check(environment)
     if snapshot is not None:
         snapshot = snapshot.resolve()
         of_snapshot(snapshot)  # refused before anything is started
     return Asked(commit=replace(found, ref=ref), snapshot=snapshot)
+
+
+def _deployed(root: Path, environment: str) -> Commit:
+    sha = deployed_commit(root, environment)
+    try:
+        return Commit.find(root, sha)
+    except RehearsalError:
+        raise RehearsalError(
+            f"--from deployed: {environment} was last updated from commit {sha}, which is not "
+            "here: bring it by `git fetch`, in a shallow clone by `git fetch --unshallow`."
+        ) from None
 
 
 @dataclass(kw_only=True)

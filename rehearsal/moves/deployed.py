@@ -11,6 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from engine.backend_help import backend_help
 from rehearsal.errors import RehearsalError
 from toolchain.build import ensure
@@ -72,7 +74,7 @@ def unreadable(environment: str, stderr: str) -> str:
 
 def _history(root: Path, environment: str) -> list[dict[str, Any]]:
     """Ask the user's own backend, with the user's own login."""
-    tools = ensure(("pulumi",), console=None)
+    tools = ensure(("pulumi",), console=Console(stderr=True, emoji=False))
     words = ("stack", "history", f"--stack={environment}", "--json", f"--page-size={ENTRIES}")
     found = subprocess.run(
         (str(tools.path("pulumi")), *words, "--non-interactive"),

@@ -5,6 +5,7 @@ placed by their scheduler; the PodGroups are made by Volcano's controllers. Any 
 alone and put on the machine that it runs on, as what has made it does not run in the twin.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +43,9 @@ def of_snapshot(path: Path, now: datetime | None = None) -> list[RunningJob]:
                 f"--jobs {path}: {_title(each)} {wrong}; allowed: the output of {COMMAND}."
             )
     found = [_READERS[kind_of(each)](each, at) for each in _running(objects)]
+    times = Counter(_title(each.manifest) for each in found)
+    if twice := [title for title, number in times.items() if number > 1]:
+        raise RehearsalError(f"--jobs {path}: {twice[0]} is in it twice; allowed: each job once.")
     if not found:
         raise RehearsalError(
             f"--jobs {path}: no running Job or pod is in it; allowed: the output of {COMMAND}."
@@ -55,8 +59,10 @@ def _objects(path: Path) -> list[dict[str, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise RehearsalError(f"--jobs {path}: cannot be read: {why}.") from None
-    except yaml.YAMLError:
-        raise RehearsalError(f"--jobs {path}: is not YAML.") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise RehearsalError(f"--jobs {path}{where}: is not YAML.") from None
     except ValueError as error:  # a time without quotes, such as one with a 13th month
         raise RehearsalError(
             f"--jobs {path}: a time in it is none ({error}); allowed: one such as "

@@ -101,7 +101,25 @@ def test_a_fault_of_machines_that_an_environment_does_not_rent_is_refused_before
     path.write_text(yaml.safe_dump(config))
     given = extras(kills=0, seed=1, destroy=False, faults=asked(["spot@1", "node@1"]))
     code, found = rehearsed(checkout, capsys, extras=given)
-    assert (code, found["problems"]) == (2, ["--fault spot: dev rents no machines for a gang."])
+    told = (
+        "--fault spot: gpu-fleet:pools and gpu-fleet:teams of dev give no gang such a machine; "
+        "allowed here: node, link, etcd, api."
+    )
+    assert (code, found["problems"]) == (2, [told])
+
+
+def test_a_fault_of_spot_machines_needs_a_pool_that_has_some(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rehearsal, "run", raising(AssertionError("it starts")))
+    path = checkout / "stacks" / "Pulumi.dev.yaml"
+    config = yaml.safe_load(path.read_text())
+    config["config"]["gpu-fleet:pools"]["burst"]["gpu_limits"] = {"reserved": 16}
+    path.write_text(yaml.safe_dump(config))
+    given = extras(kills=0, seed=1, destroy=False, faults=asked(["spot@1"]))
+    code, found = rehearsed(checkout, capsys, extras=given)
+    assert code == 2
+    assert found["problems"][0].endswith("allowed here: node, link, etcd, api, boot, capacity.")
 
 
 def test_an_update_that_does_not_go_on_after_a_kill_is_reported_with_the_seed(

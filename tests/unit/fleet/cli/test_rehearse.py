@@ -9,9 +9,10 @@ from fleet.cli.main import app
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--kills", "-1"], '--kills is "-1"; allowed: a whole number of 0 or more.'),
-        (["--kills", "x"], '--kills is "x"; allowed: a whole number of 0 or more.'),
-        (["--kills", "1", "--seed", "1.5"], '--seed is "1.5"; allowed: a whole number of 0 or'),
+        (["--kills", "-1"], '--kills is "-1"; allowed: a whole number of 0 to 1,000.'),
+        (["--kills", "x"], '--kills is "x"; allowed: a whole number of 0 to 1,000.'),
+        (["--kills", "1", "--seed", "1.5"], '--seed is "1.5"; allowed: a whole number of 0 to'),
+        (["--kills", "1001"], '--kills is "1001"; allowed: a whole number of 0 to 1,000.'),
         (["--seed", "5"], "--seed says at which steps --kills kills: it needs --kills."),
         (["--seed", "5", "--kills", "0"], "it needs --kills."),
         (["--kills", "1", "--again"], "--kills needs a twin that begins empty: leave out --again"),

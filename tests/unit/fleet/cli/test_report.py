@@ -99,12 +99,31 @@ def test_without_a_report_there_is_one_sentence(environment: str, sentence: str)
     assert sentence in told
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"environment": "dev", "pools": [{}]}'])
-def test_a_report_of_another_version_is_one_sentence(rehearsed: Path, text: str) -> None:
-    rehearsed.write_text(text)
-    code, _, told = run("dev")
-    assert code == 2
+OTHERS = (b"", b"{}", b"[1]", b'{"environment": "dev", "pools": [{}]}', b"\xff\xfe")
+
+
+@pytest.mark.parametrize("content", [*OTHERS, b'{"environment": "dev", "unknown": 5}'])
+def test_a_report_of_another_version_is_one_sentence(rehearsed: Path, content: bytes) -> None:
+    rehearsed.write_bytes(content)
+    code, shown, told = run("dev")
+    assert (code, shown) == (2, "")
     assert told.count("is no report of this version of the program") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"ended": "yesterday"}, "is no report of this version of the program"),
+        ({"environment": "prod"}, 'is a report of "prod", not of dev'),
+    ],
+)
+def test_a_report_that_somebody_changed_is_not_shown(
+    rehearsed: Path, change: dict[str, str], says: str
+) -> None:
+    rehearsed.write_text(json.dumps(json.loads(rehearsed.read_text()) | change))
+    code, shown, told = run("dev")
+    assert (code, shown) == (2, "")
+    assert says in told
 
 
 def test_two_forms_at_once_are_refused() -> None:

@@ -70,7 +70,10 @@ def test_a_person_may_say_what_is_there_and_what_is_not(known: Known) -> None:
             Known(gone=["boot"]),
             f'--gone is "boot", which several have; give one of: {BUCKET_URN}, {POLICY_URN}.',
         ),
-        (Known(gone=["old"]), '--gone is "old"; being made: cpu-1, hall, boot, warnings.'),
+        (
+            Known(gone=["old"]),
+            '--gone is "old"; allowed is what is being made: cpu-1, hall, boot, warnings.',
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(known: Known, told: str) -> None:
@@ -78,4 +81,5 @@ def test_what_cannot_be_meant_is_refused(known: Known, told: str) -> None:
 
 
 def test_where_nothing_is_pending_no_name_is_allowed() -> None:
-    assert Known(gone=["cpu-1"]).wrong([]) == '--gone is "cpu-1"; being made: nothing.'
+    told = "Nothing is being made, so --gone cpu-1 is about nothing: leave it out."
+    assert Known(gone=["cpu-1"]).wrong([]) == told

@@ -389,7 +389,7 @@ def test_after_a_failure_of_the_network_nobody_is_told_that_it_may_be_gone(tmp_p
 
 
 def test_a_name_that_is_not_pending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match='--gone is "cpu-2"; being made: boot'):
+    with pytest.raises(StackError, match='--gone is "cpu-2"; allowed is what is being made: boot'):
         resume(stack(tmp_path, BUCKET), Known(gone=["cpu-2"])).plan()
 
 

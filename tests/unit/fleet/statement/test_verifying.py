@@ -216,7 +216,9 @@ def test_a_key_is_opened_by_its_passphrase_alone(stated: dict[str, Any], wanted:
     for passphrase, reason in ((None, "there is no passphrase"), ("other", "does not open")):
         with pytest.raises(EncryptedKeyError, match=reason):
             sign(text, key, passphrase)
-    with pytest.raises(StatementError, match=r"The key cannot be read; allowed: an Ed25519"):
+    with pytest.raises(
+        StatementError, match=r"The key cannot be read; allowed: the private half of an"
+    ):
         sign(text, b"-----BEGIN", None)
 
 
@@ -243,14 +245,29 @@ def test_a_passphrase_for_a_key_that_needs_none_is_no_harm(
 def test_what_a_key_has_signed_in_another_form_is_refused_in_a_sentence(
     stated: dict[str, Any], wanted: Wanted
 ) -> None:
-    for payload in (b"{", b"\xff", b"[1]", b"{}"):
+    for payload in (b"{", b"\xff", b"[1]", b"5", b"null", b"{}", b'{"a": 1}'):
         (sentence,) = refusal(json.dumps(sign(payload, pem(PRIVATE), None)), wanted)
-        assert sentence.startswith(("The statement is not JSON", "This is no statement"))
+        assert sentence.startswith(("The statement is ", "This is no statement"))
+        assert "object is not" not in sentence, "words of Python"
+        assert "Available Fields" not in sentence, "words of a library"
     stated["predicate"] |= {"passed": False, "rules": [], "problems": 3}
     assert refusal(signed(stated), wanted) == (
-        "The statement's problems is 3; allowed: a list.",
+        "The statement's problems is 3; allowed: a list of sentences.",
         "The statement's rules is []; allowed: a mapping from rules to their states.",
     )
+
+
+def test_one_that_passed_and_names_what_it_failed_for_vouches_for_nothing(
+    stated: dict[str, Any], wanted: Wanted
+) -> None:
+    stated["predicate"] |= {"rules": {"idle/spot": "violated"}, "problems": []}
+    assert refusal(signed(stated), wanted) == (
+        "It says that the rehearsal passed, and has what it failed for.",
+        "Rules that it broke: idle/spot.",
+    )
+    stated["predicate"] |= {"rules": {"idle/spot": [1]}}
+    (sentence,) = refusal(signed(stated), wanted)
+    assert sentence.startswith("The statement's rules is ")
 
 
 def test_one_that_names_no_stack_file_is_refused_in_words(

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from policies.environment import load
 from rehearsal.errors import NoBeginningError, RehearsalError
+from rehearsal.moves import change
 from rehearsal.moves.change import Asked, Change, asked, check_ranges
 from rehearsal.moves.commit import Commit, remove
 from rehearsal.moves.deployed import head_of, unreadable
@@ -181,6 +182,10 @@ def test_what_no_commit_is_is_refused(history: list[dict[str, object]], says: st
             ),
         ),
         (
+            "error: failed to load checkpoint: place 1: invalid character in string literal",
+            "The state of prod or its lock is damaged (failed to load checkpoint: place 1: ",
+        ),
+        (
             "error: read .pulumi/meta.yaml: MissingRegion: could not find region configuration",
             "The bucket of the backend has no region (read .pulumi/meta.yaml: MissingRegion: ",
         ),
@@ -193,3 +198,16 @@ def test_a_history_that_cannot_be_read_says_what_helps(said: str, helps: str) ->
     told = unreadable("prod", f"warning: a new version\n{said}\n" if said else "")
     beginning = "--from deployed: the history of the stack prod cannot be read. "
     assert told.startswith(f"{beginning}{helps}")
+
+
+def test_a_deployed_commit_that_is_not_here_is_told_with_how_to_get_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = "0123456789" * 4
+    monkeypatch.setattr(change, "deployed_commit", lambda _root, _environment: sha)
+    with pytest.raises(RehearsalError) as refused:
+        asked(root, "dev", "deployed", None, again=False)
+    assert str(refused.value) == (
+        f"--from deployed: dev was last updated from commit {sha}, which is not here: bring it by "
+        "`git fetch`, in a shallow clone by `git fetch --unshallow`."
+    )

@@ -229,7 +229,11 @@ def test_a_file_that_is_no_snapshot_is_a_sentence(
             ),
         ),
         ({"metadata": {"namespace": "default"}}, "Job without a name has no name"),
-        ({"metadata": []}, "Job without a name is not as kubectl prints it"),
+        ({"metadata": []}, 'Job without a name has metadata "[]", which is no mapping'),
+        (
+            {"metadata": {"name": ["a"], "namespace": "research"}},
+            "Job research/['a'] has metadata.name \"['a']\", which is no text",
+        ),
         (
             {"status": {"active": "lots"}},
             'Job default/plain has status.active "lots", which is no whole number',
@@ -248,6 +252,18 @@ def test_an_object_that_kubectl_does_not_print_so_is_a_sentence_with_its_name(
         of_snapshot(path)
     assert str(refused.value).startswith(f"--jobs {path}: {says}")
     assert str(refused.value).endswith("allowed: the output of " + COMMAND + ".")
+
+
+def test_a_job_that_is_in_a_file_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalError, match="Job default/plain is in it twice; allowed: each job"):
+        of_snapshot(snapshot(tmp_path, JOB, JOB))
+
+
+def test_a_mistake_of_yaml_is_told_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.yaml"
+    path.write_text("items:\n- {kind: [\n")
+    with pytest.raises(RehearsalError, match=r"--jobs .*jobs\.yaml:3:1: is not YAML\.$"):
+        of_snapshot(path)
 
 
 def test_a_task_that_is_scaled_to_0_is_one_without_pods(tmp_path: Path) -> None:
