@@ -177,7 +177,7 @@ def _job(gang: Gang) -> dict[str, Any]:
 
 WRITTEN = "Job with the label of a LocalQueue; Kueue admits it by quota, all pods at once"
 OFF = "gate VisibilityOnDemand off"
-SCALED = "timeout 30 s (for 30 min) and backoffBaseSeconds 1 (for 60)"
+SCALED = "timeout 30 s (for 30 min), backoffBaseSeconds 1 (for 60)"
 TITLE = f"Kueue {PROGRAM.version()}"
 
 KUEUE = Scheduler(

@@ -26,7 +26,7 @@ FOUND = (
         "Kueue 0.19.2 has waitForPodsReady on, for 30 minutes and without blockAdmission "
         "(apis/config/v1beta2/defaults.go). It admits as much as the quota allows, whatever can be "
         "rented. What is not ready after those 30 minutes it evicts, and lets in again after a "
-        "pause; with its own settings no row here lasts so long."
+        "pause: here after 30 s."
     ),
     (
         "Kubernetes 1.37.0 fails for a gang while the cluster has no node at all "
