@@ -119,7 +119,7 @@ def _failures(predicate: Mapping[str, Any]) -> Iterator[str]:
     problems, passed = predicate["problems"], predicate.get("passed") is True
     broken = [rule for rule, state in predicate["rules"].items() if state == "violated"]
     if passed and (problems or broken):
-        yield "It says that the rehearsal passed, and has what it failed for."
+        yield "It says that the rehearsal passed, and names problems or broken rules."
     if problems or not passed:
         yield f"The rehearsal failed: {' '.join(problems) or 'nothing says why'}"
     if broken:

@@ -23,9 +23,8 @@ def _faults(found: Mapping[str, Any]) -> Iterator[str]:
         yield f'has metadata "{metadata}", which is no mapping'
         return
     for key in ("name", "namespace"):
-        value = metadata.get(key, "default" if key == "namespace" else None)
-        if key in metadata and not isinstance(value, str):
-            yield f'has metadata.{key} "{value}", which is no text'
+        if key in metadata and not isinstance(metadata[key], str):
+            yield f'has metadata.{key} "{metadata[key]}", which is no text'
     if not isinstance(spec, dict):
         yield f'has spec "{spec}", which is no mapping'
     elif found["kind"] == "Pod":

@@ -262,7 +262,7 @@ def test_one_that_passed_and_names_what_it_failed_for_vouches_for_nothing(
 ) -> None:
     stated["predicate"] |= {"rules": {"idle/spot": "violated"}, "problems": []}
     assert refusal(signed(stated), wanted) == (
-        "It says that the rehearsal passed, and has what it failed for.",
+        "It says that the rehearsal passed, and names problems or broken rules.",
         "Rules that it broke: idle/spot.",
     )
     stated["predicate"] |= {"rules": {"idle/spot": [1]}}
