@@ -88,38 +88,39 @@ def test_a_program_that_cannot_be_built_for_the_history_is_no_internal_error(
     assert (code, found["problems"]) == (1, [str(error)])
 
 
-def test_a_fault_of_machines_that_an_environment_does_not_rent_is_refused_before_anything_starts(
-    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("limits", "allowed"),
+    [
+        (None, "node, link, etcd, api"),
+        ({"reserved": 16}, "node, link, etcd, api, boot, capacity"),
+    ],
+    ids=["no rented pool", "no spot capacity"],
+)
+def test_a_fault_that_has_no_machine_to_hit_is_refused_before_anything_starts(
+    checkout: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    limits: dict[str, int] | None,
+    allowed: str,
 ) -> None:
     monkeypatch.setattr(Rehearsal, "run", raising(AssertionError("it starts")))
     path = checkout / "stacks" / "Pulumi.dev.yaml"
     config = yaml.safe_load(path.read_text())
-    del config["config"]["gpu-fleet:pools"]["burst"]
-    for team in config["config"]["gpu-fleet:teams"].values():
-        for queue in team["queues"].values():
-            queue["pool"] = "dgx"
+    if limits:
+        config["config"]["gpu-fleet:pools"]["burst"]["gpu_limits"] = limits
+    else:
+        del config["config"]["gpu-fleet:pools"]["burst"]
+        for team in config["config"]["gpu-fleet:teams"].values():
+            for queue in team["queues"].values():
+                queue["pool"] = "dgx"
     path.write_text(yaml.safe_dump(config))
     given = extras(kills=0, seed=1, destroy=False, faults=asked(["spot@1", "node@1"]))
     code, found = rehearsed(checkout, capsys, extras=given)
     told = (
         "--fault spot: gpu-fleet:pools and gpu-fleet:teams of dev give no gang such a machine; "
-        "allowed here: node, link, etcd, api."
+        f"allowed here: {allowed}."
     )
     assert (code, found["problems"]) == (2, [told])
-
-
-def test_a_fault_of_spot_machines_needs_a_pool_that_has_some(
-    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Rehearsal, "run", raising(AssertionError("it starts")))
-    path = checkout / "stacks" / "Pulumi.dev.yaml"
-    config = yaml.safe_load(path.read_text())
-    config["config"]["gpu-fleet:pools"]["burst"]["gpu_limits"] = {"reserved": 16}
-    path.write_text(yaml.safe_dump(config))
-    given = extras(kills=0, seed=1, destroy=False, faults=asked(["spot@1"]))
-    code, found = rehearsed(checkout, capsys, extras=given)
-    assert code == 2
-    assert found["problems"][0].endswith("allowed here: node, link, etcd, api, boot, capacity.")
 
 
 def test_an_update_that_does_not_go_on_after_a_kill_is_reported_with_the_seed(

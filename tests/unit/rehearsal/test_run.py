@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from rich.console import Console
 
+from engine.events import Outcome
 from policies.environment import load
 from rehearsal import run
+from rehearsal.engine import Engine
 from rehearsal.errors import RehearsalError
+from rehearsal.moves.change import Change
 from rehearsal.progress import Progress
 from rehearsal.run import Rehearsal
 from rehearsal.workspace import Workspace
@@ -55,3 +59,31 @@ def test_the_versions_are_those_of_the_programs_that_run_and_not_the_pins(
     stated = json.loads(workspace.statement.read_text())["predicate"]
     assert stated["versions"] == newer
     assert "Kubernetes 1.36.99" in shown.getvalue()
+
+
+@pytest.mark.parametrize("of_a_change", [False, True])
+def test_a_first_update_goes_on_past_a_failure_and_a_rehearsed_change_stops_as_a_users_does(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, *, of_a_change: bool
+) -> None:
+    given: list[tuple[str, ...]] = []
+
+    def operate(_engine: Engine, _verb: str, more: tuple[str, ...], _progress: object) -> Outcome:
+        given.append(more)
+        return Outcome()
+
+    monkeypatch.setattr(Engine, "_operate", operate)
+    tracked = stack_file(workspace.root, "dev")
+    rehearsal = Rehearsal(workspace, load(tracked), tracked, Progress(Console(file=StringIO())))
+    rehearsal.change = cast("Change", object()) if of_a_change else None
+    engine = Engine(
+        root=workspace.root,
+        environment_name="dev",
+        directory=workspace.directory,
+        processes=workspace.processes,
+        pulumi=Path("pulumi"),
+        environment={},
+    )
+    rehearsal._up(engine, lambda _outcome: None)
+
+    (more,) = given
+    assert ("--continue-on-error" in more) is not of_a_change
