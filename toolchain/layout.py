@@ -2,7 +2,7 @@
 
 .toolchain/bin/<program>-<version>-<hash>/   a finished program; the hash is that of its sources
 .toolchain/crds                              a link to the finished CRDs
-.toolchain/work/                             Go, its caches, unfinished programs; gone after a run that ends
+.toolchain/work/                             Go, its caches, unfinished programs; until a run ends
 .toolchain/logs/<program>.log                the output of a build that failed
 """
 
